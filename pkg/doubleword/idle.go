@@ -1,0 +1,63 @@
+package doubleword
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// watchdog cancels a transfer that stands still. It is running after newWatchdog.
+type watchdog struct {
+	timer *time.Timer
+	idle  time.Duration
+}
+
+// newWatchdog returns a context that is cancelled with ErrIdle when the watchdog is neither touched nor paused for idle.
+func newWatchdog(ctx context.Context, idle time.Duration) (context.Context, *watchdog, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(idle, func() { cancel(ErrIdle) })
+	return ctx, &watchdog{timer: timer, idle: idle}, func() {
+		timer.Stop()
+		cancel(context.Canceled)
+	}
+}
+
+func (w *watchdog) touch() { w.timer.Reset(w.idle) }
+
+func (w *watchdog) pause() { w.timer.Stop() }
+
+// idleBody is an answer's body under a watchdog that runs only while a read waits for the provider: a slow consumer is not an idle
+// transfer.
+type idleBody struct {
+	body  io.ReadCloser
+	dog   *watchdog
+	stop  context.CancelFunc
+	wrap  func(error) error
+	ended error
+}
+
+// Read returns io.EOF only where the provider ended the body.
+func (b *idleBody) Read(p []byte) (int, error) {
+	if b.ended != nil {
+		return 0, b.ended
+	}
+	b.dog.touch()
+	n, err := b.body.Read(p)
+	b.dog.pause()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.wrap(err)
+	}
+	b.ended = err
+	return n, err
+}
+
+// Close ends the transfer; what was not read is lost with its connection.
+func (b *idleBody) Close() error {
+	b.stop()
+	if err := b.body.Close(); err != nil {
+		return fmt.Errorf("close content: %w", err)
+	}
+	return nil
+}
