@@ -7,7 +7,7 @@ import (
 )
 
 // Cursor is how much of a batch's answers is durably published, key [CursorKey]. It is changed by compare-and-set only, and two of them
-// merge (see [Cursor.Merge]).
+// merge: cursors by maximum, bits by OR, totals for new bits only.
 type Cursor struct {
 	OutputLines int    `json:"output_lines"` // complete lines of the output file that are settled
 	ErrorLines  int    `json:"error_lines"`

@@ -32,8 +32,9 @@ type Job struct {
 	Walked Place `json:"walked"`
 	// Groups are the (window, url, model) met so far; Cut is the place of the last row of each that is in a batch.
 	Groups []Group `json:"groups,omitempty"`
-	// Batches is the highest batch number given out.
-	Batches int `json:"batches"`
+	// Batches is the highest batch number given out by the planner; FollowUps counts the batches that took over rows of another.
+	Batches   int `json:"batches"`
+	FollowUps int `json:"follow_ups"`
 	// Rows and Rejected count owners up to Walked: all of them, and those that are refused rows.
 	Rows     int `json:"rows"`
 	Rejected int `json:"rejected"`

@@ -1,0 +1,149 @@
+package block_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchbus/batchbus/internal/block"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+func anyEntry(t *rapid.T) block.Entry {
+	hash := func(name string) (h block.Hash) {
+		copy(h[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, name))
+		return h
+	}
+	e := block.Entry{
+		Source: hash("source"), ID: hash("id"), Row: hash("row"),
+		CustomID: rapid.String().Draw(t, "custom_id"),
+		Sequence: rapid.Uint64().Draw(t, "sequence"),
+		Line:     rapid.IntRange(1, 1<<31).Draw(t, "line"),
+	}
+	payload := rapid.SliceOf(rapid.Byte()).Draw(t, "payload")
+	e.Size = len(payload)
+	if rapid.Bool().Draw(t, "refused") {
+		e.Fault = &block.Fault{
+			Code: "invalid_json", Message: rapid.String().Draw(t, "message"), Hint: rapid.String().Draw(t, "hint"),
+			Column: rapid.IntRange(0, 1<<30).Draw(t, "column"), Payload: payload,
+		}
+		return e
+	}
+	e.Tail = payload
+	e.Group = events.GroupKey{
+		Window: "24h", URL: "/v1/embeddings", Model: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "model"),
+	}
+	return e
+}
+
+func TestBlockRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		entries := rapid.SliceOf(rapid.Custom(anyEntry)).Draw(t, "entries")
+		var b block.Builder
+		room := 16
+		for i := range entries {
+			b.Add(&entries[i])
+			room += block.Room(&entries[i])
+		}
+		if b.Len() != len(entries) || b.Size() > room {
+			t.Fatalf("len %d size %d, want len %d and size at most %d", b.Len(), b.Size(), len(entries), room)
+		}
+		if len(entries) == 0 {
+			return
+		}
+		got := 0
+		for e, err := range block.Read(b.Bytes()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := entries[got]; !sameEntry(*e, want) {
+				t.Fatalf("entry %d: got %+v, want %+v", got, *e, want)
+			}
+			got++
+		}
+		if got != len(entries) {
+			t.Fatalf("read %d entries of %d", got, len(entries))
+		}
+	})
+}
+
+func sameEntry(a, b block.Entry) bool {
+	normalise := func(e *block.Entry) {
+		e.Tail = append([]byte{}, e.Tail...)
+		if e.Fault != nil {
+			fault := *e.Fault
+			fault.Payload = append([]byte{}, fault.Payload...)
+			e.Fault = &fault
+		}
+	}
+	normalise(&a)
+	normalise(&b)
+	return reflect.DeepEqual(a, b)
+}
+
+func TestABlockThatIsCutShortIsCorrupt(t *testing.T) {
+	t.Parallel()
+	var b block.Builder
+	b.Add(&block.Entry{CustomID: "a", Line: 1, Group: events.GroupKey{Window: "24h", URL: "/v1/x", Model: "m"}, Tail: []byte(`,"body":{}}`)})
+	whole := b.Bytes()
+	for cut := range whole {
+		if cut == len("bbk1r") {
+			continue // an empty block of rows
+		}
+		var last error
+		for _, err := range block.Read(whole[:cut]) {
+			last = err
+		}
+		if !errors.Is(last, block.ErrCorrupt) {
+			t.Fatalf("cut at %d of %d: %v", cut, len(whole), last)
+		}
+	}
+}
+
+func TestAnEnvelopeLeavesOnlyThePayloadOut(t *testing.T) {
+	t.Parallel()
+	e := block.Entry{CustomID: "big", Sequence: 7, Line: 3, Tail: make([]byte, 9<<20), Group: events.GroupKey{Model: "m"}}
+	body := block.Envelope(&e)
+	if len(body) > 200 {
+		t.Fatalf("envelope of %d bytes", len(body))
+	}
+	for got, err := range block.Read(body) {
+		if err != nil || !got.Absent || got.Size != len(e.Tail) || got.CustomID != "big" || got.Group != e.Group || got.Tail != nil {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+}
+
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	zero := 0
+	for _, expected := range []*int{nil, &zero} {
+		got, ok := block.ReadSeal(block.Seal(expected))
+		if !ok || !reflect.DeepEqual(got, expected) {
+			t.Errorf("got %v, %v, want %v", got, ok, expected)
+		}
+	}
+	var b block.Builder
+	b.Add(&block.Entry{})
+	if _, ok := block.ReadSeal(b.Bytes()); ok {
+		t.Error("a block of rows is taken for a seal")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	var b block.Builder
+	b.Add(&block.Entry{CustomID: "a", Tail: []byte("x")})
+	b.Add(&block.Entry{CustomID: "b", Fault: &block.Fault{Code: "c", Payload: []byte("y")}})
+	f.Add(b.Bytes())
+	f.Add(block.Seal(nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for e, err := range block.Read(data) {
+			if err == nil && e.Size < 0 {
+				t.Fatal("negative size")
+			}
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// FollowUp is a batch that takes over rows of one that ends.
+type FollowUp struct {
+	Rows         []manifest.Entry // in ascending order of place, attempts already counted up where the row was sent
+	LineRefusals int
+}
+
+// Settlement ends a batch: each of its rows has its answer stored, or is in a follow-up.
+type Settlement struct {
+	Batch     *Batch
+	Cursor    *Cursor // with its final bits; its Totals become the batch's
+	State     events.BatchState
+	Why       string
+	FollowUps []FollowUp
+}
+
+// Settle makes the settle publish of design.md 5.7: the batch with its state and totals, its cursor, the job (whose revision every
+// completion check depends on) and the follow-ups with their events, all at once. The follow-ups' manifests are stored before.
+//
+// [jetstore.ErrConflict]: nothing was changed, read again. After another error the settlement is done or not. It is not idempotent by
+// itself, but a second one finds the batch ended and conflicts. The caller calls [Store.Complete] after it.
+func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement) error {
+	b := settled.Batch
+	job, err := s.Job(ctx, b.Queue, b.Job)
+	if err != nil {
+		return err
+	}
+	change := NewChange(time.Now())
+	parent := *b
+	parent.State, parent.SinceAt, parent.Why = settled.State, change.At(), settled.Why
+	parent.NextTryAt, parent.NextPollAt, parent.Hold, parent.LastError = nil, nil, nil, ""
+	totals := settled.Cursor.Totals
+	parent.Totals = &totals
+	for i, followUp := range settled.FollowUps {
+		child, err := s.followUp(ctx, objects, &parent, i+1, followUp, change.At())
+		if err != nil {
+			return err
+		}
+		parent.FollowUps = append(parent.FollowUps, child.N)
+		change.Batch(child, events.BatchIsPlanned)
+	}
+	change.Batch(&parent, endedKind(settled.State))
+	change.Cursor(settled.Cursor)
+	job.FollowUps += len(settled.FollowUps)
+	change.Job(&job)
+	if err := s.Commit(ctx, change); err != nil {
+		return fmt.Errorf("settle %s: %w", b.Key(), err)
+	}
+	*b = parent
+	return nil
+}
+
+func endedKind(state events.BatchState) events.Kind {
+	switch state {
+	case events.BatchRefused:
+		return events.BatchIsRefused
+	case events.BatchCancelled:
+		return events.BatchIsCancelled
+	default:
+		return events.BatchIsSettled
+	}
+}
+
+// followUp stores the manifest of parent's i-th follow-up and returns its state.
+func (s *Store) followUp(
+	ctx context.Context, objects Objects, parent *Batch, i int, f FollowUp, at time.Time,
+) (*Batch, error) {
+	child := &Batch{Batch: events.Batch{
+		Queue: parent.Queue, Job: parent.Job, N: parent.N + "-" + strconv.Itoa(i), Parent: parent.N,
+		State: events.BatchPlanned, SinceAt: at, GroupKey: parent.GroupKey, Key: parent.Key, Organization: parent.Organization,
+		Rows: len(f.Rows), OpaqueIDs: parent.OpaqueIDs, LineRefusals: f.LineRefusals,
+	}}
+	digest := manifest.NewDigest(parent.GroupKey)
+	for row, err := range manifest.Rows(ctx, objects, parent.Queue, parent.Job, f.Rows) {
+		if err != nil {
+			return nil, fmt.Errorf("plan follow-up %s: %w", child.Key(), err)
+		}
+		digest.Add(row.CustomID, row.Row)
+		child.Bytes += manifest.LineSize(row.Place, row.Entry, child.OpaqueIDs)
+	}
+	child.Digest = digest.Sum()
+	var err error
+	child.Manifest, err = manifest.Store(ctx, objects, child.Key(), f.Rows)
+	return child, err
+}
