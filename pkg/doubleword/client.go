@@ -61,7 +61,7 @@ func proxyForHTTPS(r *http.Request) (*url.URL, error) {
 	if r.URL.Scheme != "https" {
 		return nil, nil //nolint:nilnil // net/http's way to say: no proxy
 	}
-	return http.ProxyFromEnvironment(r)
+	return http.ProxyFromEnvironment(r) //nolint:wrapcheck // net/http wraps it
 }
 
 // call describes one request.
@@ -133,7 +133,7 @@ type answer interface{ valid() bool }
 func once[T answer](ctx context.Context, c *Client, k call, timeout time.Duration) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()
-	resp, err := c.send(ctx, k)
+	resp, err := c.send(ctx, k) //nolint:bodyclose // decode closes it
 	if err != nil {
 		var none T
 		return none, err

@@ -44,7 +44,7 @@ func (c *Client) open(ctx context.Context, k call) (content *Content, err error)
 
 func (c *Client) openOnce(ctx context.Context, k call) (*Content, error) {
 	watched, dog, stop := newWatchdog(ctx, c.config.IdleTimeout)
-	resp, err := c.send(watched, k)
+	resp, err := c.send(watched, k) //nolint:bodyclose // the caller closes Content.Body
 	if err != nil {
 		stop()
 		return nil, err

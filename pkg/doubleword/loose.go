@@ -100,7 +100,8 @@ type looseStrings map[string]string
 func (m *looseStrings) UnmarshalJSON(b []byte) error {
 	var values map[string]looseString
 	*m = nil
-	if json.Unmarshal(b, &values) != nil || values == nil {
+	_ = json.Unmarshal(b, &values)
+	if values == nil {
 		return nil
 	}
 	*m = make(looseStrings, len(values))

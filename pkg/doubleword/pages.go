@@ -51,35 +51,48 @@ func pageLoop(route string) error {
 	return &Error{Route: route, Class: Retryable, cause: ErrPageLoop}
 }
 
+// fetchPage reads the page after a cursor, and says where the next begins and whether there is one.
+type fetchPage[T any] func(after string) (entries []T, last string, more bool, err error)
+
 // allPages walks a list. The provider answers a cursor it does not know with page one, so an entry seen before ends the walk.
-func allPages[T any](route, after string, page func(after string) (entries []T, last string, more bool, err error), id func(T) string) iter.Seq2[T, error] {
+func allPages[T any](route, after string, fetch fetchPage[T], id func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		seen := map[string]struct{}{after: {}}
-		for cursor := after; ; {
-			entries, last, more, err := page(cursor)
-			if err != nil {
+		walk := pageWalk[T]{seen: map[string]struct{}{after: {}}, id: id, loop: pageLoop(route)}
+		for more := true; more; {
+			var err error
+			if after, more, err = walk.page(after, fetch, yield); err != nil {
+				var none T
 				yield(none, err)
 				return
 			}
-			for _, entry := range entries {
-				if _, again := seen[id(entry)]; again {
-					yield(none, pageLoop(route))
-					return
-				}
-				seen[id(entry)] = struct{}{}
-				if !yield(entry, nil) {
-					return
-				}
-			}
-			if !more {
-				return
-			}
-			if len(entries) == 0 || last == cursor {
-				yield(none, pageLoop(route))
-				return
-			}
-			cursor = last
 		}
 	}
+}
+
+type pageWalk[T any] struct {
+	seen map[string]struct{}
+	id   func(T) string
+	loop error
+}
+
+// page yields one page, and says where the next begins; more is false at the end of the list and when yield wants no more.
+func (w *pageWalk[T]) page(after string, fetch fetchPage[T], yield func(T, error) bool) (next string, more bool, err error) {
+	entries, last, more, err := fetch(after)
+	if err != nil {
+		return "", false, err
+	}
+	for _, e := range entries {
+		id := w.id(e)
+		if _, again := w.seen[id]; again {
+			return "", false, w.loop
+		}
+		w.seen[id] = struct{}{}
+		if !yield(e, nil) {
+			return "", false, nil
+		}
+	}
+	if more && (len(entries) == 0 || last == after) {
+		return "", false, w.loop
+	}
+	return last, more, nil
 }

@@ -40,7 +40,7 @@ func (c *Client) UploadFile(ctx context.Context, name string, write func(io.Writ
 }
 
 func (c *Client) upload(ctx context.Context, k call) (wireFile, error) {
-	resp, err := c.send(ctx, k)
+	resp, err := c.send(ctx, k) //nolint:bodyclose // decode closes it
 	if err != nil {
 		return wireFile{}, err
 	}
@@ -75,7 +75,7 @@ func (s *uploadSource) Read(p []byte) (int, error) {
 }
 
 func (s *uploadSource) Close() error {
-	return s.CloseWithError(errUploadOver)
+	return s.CloseWithError(errUploadOver) //nolint:wrapcheck // never fails
 }
 
 // uploadForm writes the multipart form, and notes when the reading end was gone before it.
