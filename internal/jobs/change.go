@@ -37,7 +37,7 @@ func (c *Change) Job(j *Job, kinds ...events.Kind) {
 
 // Batch adds the batch's state as it is now, in place of the revision it was read at, and one event per kind.
 func (c *Change) Batch(b *Batch, kinds ...events.Kind) {
-	c.put(b.Key(), b.Encode(), &b.Revision)
+	c.put(b.StateKey(), b.Encode(), &b.Revision)
 	for _, kind := range kinds {
 		c.BatchEvent(b, kind, "")
 	}

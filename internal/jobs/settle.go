@@ -55,7 +55,7 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 	job.FollowUps += len(settled.FollowUps)
 	change.Job(&job)
 	if err := s.Commit(ctx, change); err != nil {
-		return fmt.Errorf("settle %s: %w", b.Key(), err)
+		return fmt.Errorf("settle %s: %w", b.StateKey(), err)
 	}
 	*b = parent
 	return nil
@@ -84,13 +84,13 @@ func (s *Store) followUp(
 	digest := manifest.NewDigest(parent.GroupKey)
 	for row, err := range manifest.Rows(ctx, objects, parent.Queue, parent.Job, f.Rows) {
 		if err != nil {
-			return nil, fmt.Errorf("plan follow-up %s: %w", child.Key(), err)
+			return nil, fmt.Errorf("plan follow-up %s: %w", child.StateKey(), err)
 		}
 		digest.Add(row.CustomID, row.Row)
 		child.Bytes += manifest.LineSize(row.Place, row.Entry, child.OpaqueIDs)
 	}
 	child.Digest = digest.Sum()
 	var err error
-	child.Manifest, err = manifest.Store(ctx, objects, child.Key(), f.Rows)
+	child.Manifest, err = manifest.Store(ctx, objects, child.StateKey(), f.Rows)
 	return child, err
 }

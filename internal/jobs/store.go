@@ -39,8 +39,8 @@ type Batch struct {
 	Revision uint64
 }
 
-// Key is the key of b's state.
-func (b *Batch) Key() string { return events.BatchKey(b.Queue, b.Job, b.N) }
+// StateKey is the key of b's state in the bucket (the field Key names an API key).
+func (b *Batch) StateKey() string { return events.BatchKey(b.Queue, b.Job, b.N) }
 
 // Cursor is a batch's cursor as it was read, and whose it is.
 type Cursor struct {
@@ -82,7 +82,7 @@ func (s *Store) Cursor(ctx context.Context, b *Batch) (Cursor, error) {
 		return cursor, nil
 	}
 	if err != nil {
-		return Cursor{}, fmt.Errorf("get cursor of %s: %w", b.Key(), err)
+		return Cursor{}, fmt.Errorf("get cursor of %s: %w", b.StateKey(), err)
 	}
 	cursor.Revision = entry.Revision
 	cursor.Cursor, err = events.ParseCursor(entry.Value)

@@ -71,6 +71,7 @@ type Batch struct {
 	SubmittedAt  *time.Time `json:"submitted_at,omitempty"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
 	FinishedAt   *time.Time `json:"finished_at,omitempty"`
+	PolledAt     *time.Time `json:"polled_at,omitempty"` // when the provider last answered for it
 	NextPollAt   *time.Time `json:"next_poll_at,omitempty"`
 	Overdue      bool       `json:"overdue,omitempty"`
 	UnknownSince *time.Time `json:"unknown_since,omitempty"` // the provider has been answering 404 or 401 for it since

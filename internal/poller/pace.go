@@ -1,0 +1,45 @@
+package poller
+
+import (
+	"hash/fnv"
+	"time"
+
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// ageShare is which share of its age a batch without progress waits between polls: about twenty polls per tenfold age.
+const ageShare = 20
+
+// Pace says how often a batch is asked for. All of it is pure.
+type Pace struct {
+	Floor, Ceiling time.Duration
+	Patience       time.Duration // how long 401, 404 and silence are taken for an outage
+}
+
+// Interval is the wait until the next poll: a share of the batch's age within the floor and the ceiling, no longer than until it is
+// expected to end, and the ceiling once it is overdue or in doubt. It differs by up to a tenth from batch to batch, and for one batch
+// always in the same way, so that many batches do not fall due at once.
+func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
+	age := now.Sub(b.SinceAt)
+	if b.SubmittedAt != nil {
+		age = now.Sub(*b.SubmittedAt)
+	}
+	wait := age / ageShare
+	if b.ETAAt != nil && b.ETAAt.After(now) {
+		wait = min(wait, b.ETAAt.Sub(now))
+	}
+	if b.Overdue || b.Hold != nil {
+		wait = p.Ceiling
+	}
+	wait = max(p.Floor, min(wait, p.Ceiling))
+	return wait + jitter(b, wait/10)
+}
+
+func jitter(b *events.Batch, most time.Duration) time.Duration {
+	if most <= 0 {
+		return 0
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(events.BatchKey(b.Queue, b.Job, b.N))) // a hash never fails
+	return time.Duration(sum.Sum64() % uint64(most))
+}

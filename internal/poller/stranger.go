@@ -1,0 +1,54 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// stranger looks at a batch in the list that is not due. If its metadata names a path of this bus, the path's state must name it: a
+// second live one is a twin, one without a state an orphan. Each is told once, since the event's subject is taken then.
+func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
+	queue, job, n, ok := parsePath(remote.Metadata[pathKey], s.cfg.BusID)
+	if !ok || !remote.Alive() {
+		return nil
+	}
+	b, err := s.cfg.Jobs.Batch(ctx, queue, job, n)
+	kind := events.BatchTwin
+	switch {
+	case errors.Is(err, jetstore.ErrNotFound):
+		kind = events.BatchOrphan
+		b = jobs.Batch{Batch: events.Batch{Queue: queue, Job: job, N: n}}
+	case err != nil:
+		return err
+	case b.ProviderBatchID == "" || b.ProviderBatchID == remote.ID:
+		return nil // the submitter is about to adopt it, or it is ours and not due
+	}
+	change := jobs.NewChange(time.Now())
+	change.BatchEvent(&b, kind, "provider batch "+remote.ID)
+	err = s.cfg.Jobs.Commit(ctx, change)
+	if err == nil {
+		s.cfg.Log.Error().Str("queue", queue).Str("job", job).Str("batch", n).Str("provider_batch_id", remote.ID).
+			Str("kind", string(kind)).Msg("the provider runs a batch that no state names")
+	}
+	if jobs.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// parsePath splits "<bus id>/<queue>/<job>/<n>/".
+func parsePath(path, busID string) (queue, job, n string, ok bool) {
+	rest, ours := strings.CutPrefix(path, busID+"/")
+	parts := strings.Split(rest, "/")
+	if !ours || len(parts) != 4 || parts[3] != "" || !events.IsToken(parts[0]) || !events.IsToken(parts[1]) || !events.IsToken(parts[2]) {
+		return "", "", "", false
+	}
+	return parts[0], parts[1], parts[2], true
+}
