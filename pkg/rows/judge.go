@@ -84,8 +84,7 @@ func (env *envelope) judgeBody(r *Rules) ([]byte, *Fault) {
 		hint := "body is the request itself, as an object {…}, not as text"
 		return nil, newFault(CodeBodyNotObject, env.body.at, "body is not an object", hint)
 	case watch.deepAt > 0:
-		message := fmt.Sprintf("objects and arrays are nested more than %d deep", r.MaxDepth)
-		return nil, newFault(CodeTooDeep, watch.deepAt, message, "")
+		return nil, deepFault(watch.deepAt, r.MaxDepth)
 	case watch.overAt > 0:
 		return nil, newFault(CodeNumberOutOfRange, watch.overAt, "the number is too big for a double", "")
 	case string(stream.of(env.line)) == "true":
@@ -127,6 +126,11 @@ func modelLimit(size, at int, r *Rules) *Fault {
 	}
 	message := fmt.Sprintf("model has %d bytes, the limit is %d", size, r.MaxModelBytes)
 	return newFault(CodeModelTooLong, at, message, "")
+}
+
+func deepFault(at, maxDepth int) *Fault {
+	message := fmt.Sprintf("objects and arrays are nested more than %d deep", maxDepth)
+	return newFault(CodeTooDeep, at, message, "")
 }
 
 // present reports whether a member counts as given: null and "" do not, as many exporters write them for "none".

@@ -22,6 +22,19 @@ func (w *watch) level(depth, i int) {
 	}
 }
 
+// abyss returns where text, grammatical so far, passes maxDepth, if it is so deep that jsontext gave up on it (level
+// 10,000); else 0.
+func abyss(text []byte, maxDepth int) int {
+	bottom := watch{maxDepth: 9_999}
+	valueEnd(text, 0, &bottom)
+	if bottom.deepAt == 0 {
+		return 0
+	}
+	first := watch{maxDepth: maxDepth}
+	valueEnd(text, 0, &first)
+	return first.deepAt
+}
+
 // number notes the number at offset i and returns the offset behind it.
 func (w *watch) number(b []byte, i int) int {
 	end, integer, exponent := i+1, true, false

@@ -31,7 +31,7 @@ func (p *Parser) Parse(line []byte, r *Rules) (Row, *Fault) {
 	if len(line) > r.MaxRowBytes {
 		return Row{}, TooLarge(line, int64(len(line)), r)
 	}
-	start, twice, fault := p.grammar(line)
+	start, twice, fault := p.grammar(line, r.MaxDepth)
 	if fault != nil {
 		return Row{}, fault.withID(recoverID(line, fault.Column-1, r.MaxIDBytes))
 	}
@@ -60,7 +60,7 @@ func TooLarge(head []byte, size int64, r *Rules) *Fault {
 
 // grammar checks that line is exactly one JSON object and returns the offset of its opening brace. twice tells that
 // some object has a name twice; the rest of the grammar holds all the same.
-func (p *Parser) grammar(line []byte) (start int, twice bool, fault *Fault) {
+func (p *Parser) grammar(line []byte, maxDepth int) (start int, twice bool, fault *Fault) {
 	if at := bytes.IndexByte(line, '\n'); at >= 0 {
 		return 0, false, newFault(CodeMultilineObject, at, "the row holds a line feed", hintPrepare)
 	}
@@ -71,6 +71,9 @@ func (p *Parser) grammar(line []byte) (start int, twice bool, fault *Fault) {
 	}
 	start = len(line) - len(bytes.TrimLeft(line, " \t\r"))
 	if err != nil {
+		if deepAt := abyss(line[:min(at+1, len(line))], maxDepth); deepAt > 0 {
+			return start, twice, deepFault(deepAt, maxDepth)
+		}
 		return start, twice, syntaxFault(line, at, err)
 	}
 	if line[start] != '{' {

@@ -56,8 +56,8 @@ type Reader struct {
 	err     error // err ends the input; it is returned again by every later call.
 }
 
-// NewReader returns a reader of the lines of r. Lines longer than maxLine bytes, white space around not counted, are
-// reported and skipped; a maxLine of 0 or less means [DefaultMaxRowBytes].
+// NewReader returns a reader of the lines of r. Lines longer than maxLine bytes, CR and LF not counted, are reported
+// and skipped; a maxLine of 0 or less means [DefaultMaxRowBytes].
 func NewReader(r io.Reader, maxLine int) *Reader {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxRowBytes

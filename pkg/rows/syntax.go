@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +33,7 @@ func syntaxFault(line []byte, at int, err error) *Fault {
 	if isSurrogateEscape(rest) {
 		return newFault(CodeLoneSurrogate, at, "half of a surrogate pair", "text was cut inside a character; cut by characters, not by UTF-16 units")
 	}
-	if isPiece(line, at) {
+	if isPiece(line, err) {
 		return newFault(CodeMultilineObject, at, "the line is only a piece of an object", hintPrepare)
 	}
 	message, hint := explain(line, at, err)
@@ -48,16 +49,17 @@ func isSurrogateEscape(b []byte) bool {
 	return b[3] == '8' || b[3] == '9' || 'a' <= hex && hex <= 'f'
 }
 
-// isPiece reports whether the line looks like part of an object that was written over several lines: it stops before
-// its object does, it goes on after a member's name, or it begins with what only closes.
-func isPiece(line []byte, at int) bool {
+// isPiece reports whether the line looks like part of an object that was written over several lines: it stops where
+// only another token can follow, it goes on after a member's name or an element, or it begins with what only closes.
+func isPiece(line []byte, err error) bool {
 	text := bytes.TrimSpace(line)
 	if len(text) == 0 {
 		return false
 	}
+	last := text[len(text)-1]
 	switch text[0] {
-	case '{', '[':
-		return len(bytes.TrimSpace(line[at:])) == 0 && at > 0
+	case '{':
+		return errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte("{[,:", last) >= 0
 	case '}', ']':
 		return true
 	case '"':
@@ -65,7 +67,7 @@ func isPiece(line []byte, at int) bool {
 		after := bytes.TrimLeft(text[end:], " \t")
 		return closed && len(after) > 0 && (after[0] == ':' || after[0] == ',')
 	}
-	return text[len(text)-1] == ','
+	return last == ',' || last == '['
 }
 
 // explain names what stands at the fault. It shows one character of the row at most.
@@ -73,8 +75,11 @@ func explain(line []byte, at int, err error) (message, hint string) {
 	if errors.Is(err, errTrailing) {
 		return trailing(line[at:])
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the line ends inside its object", "it was cut short, or the object spans lines: " + hintPrepare
+	}
 	if at >= len(line) {
-		return "the line ends inside its object", ""
+		return "the line is blank", ""
 	}
 	r, _ := utf8.DecodeRune(line[at:])
 	switch {
