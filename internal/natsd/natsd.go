@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -119,7 +120,7 @@ func ready(ctx context.Context, srv *server.Server, log *logger) error {
 // Connect opens a connection inside the process: no socket, no TLS. It does not block beyond the handshake; close it
 // before [Server.Shutdown].
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
-	nc, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(s.srv)}, opts...)...)
+	nc, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(s)}, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect in process: %w", err)
 	}
@@ -144,4 +145,13 @@ func (s *Server) Shutdown() {
 		s.srv.WaitForShutdown()
 		_ = s.lock.Close() // closing releases the lock; there is nothing left to do about a failure
 	})
+}
+
+// InProcessConn dials inside the process; it makes the server usable as nats.InProcessServer's argument.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	conn, err := s.srv.InProcessConn()
+	if err != nil {
+		return nil, fmt.Errorf("connect in process: %w", err)
+	}
+	return conn, nil
 }

@@ -1,0 +1,68 @@
+package jetstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Delivery is one message given to a handler, and the way to say what became of it. Its methods are safe for concurrent
+// use; the first of Ack, AckSync and Nak decides and the others then return an error.
+type Delivery struct {
+	Stream    string
+	Consumer  string
+	Subject   string
+	Header    nats.Header
+	Data      []byte
+	Sequence  uint64    // of the stream
+	At        time.Time // when the stream stored the message
+	Delivered int       // how many times it was delivered, this one included
+	Pending   uint64    // messages of the consumer behind this one, when it was delivered
+
+	message jetstream.Msg
+}
+
+func deliveryOf(m jetstream.Msg) (Delivery, error) {
+	meta, err := m.Metadata()
+	if err != nil {
+		return Delivery{}, fmt.Errorf("read delivery: %w", err)
+	}
+	return Delivery{
+		Stream: meta.Stream, Consumer: meta.Consumer, Subject: m.Subject(), Header: m.Headers(), Data: m.Data(),
+		Sequence: meta.Sequence.Stream, At: meta.Timestamp, Delivered: int(meta.NumDelivered), Pending: meta.NumPending,
+		message: m,
+	}, nil
+}
+
+// Ack says that the message is done. It does not wait: if the word gets lost, the message is delivered again.
+func (d Delivery) Ack() error { return d.said("ack", d.message.Ack()) }
+
+// AckSync is Ack and waits for the server's confirmation, 15 times as slow. After an error: done or not.
+func (d Delivery) AckSync(ctx context.Context) error {
+	return d.said("ack", d.message.DoubleAck(ctx))
+}
+
+// Nak gives the message back, to be delivered again after the delay. It does not wait; if the word gets lost, the message is
+// delivered again after the consumer's AckWait.
+func (d Delivery) Nak(delay time.Duration) error {
+	return d.said("nak", d.message.NakWithDelay(delay))
+}
+
+// InProgress starts the consumer's AckWait anew. [Store.Each] and [Store.Batches] do it by themselves while a handler runs.
+func (d Delivery) InProgress() error { return d.said("keep", d.message.InProgress()) }
+
+// term ends the message without a result. Only [settle] calls it, after a dead letter is stored.
+func (d Delivery) term() error { return d.said("terminate", d.message.Term()) }
+
+// size is about what the server counts for a message.
+func (d Delivery) size() int { return len(d.Subject) + headerSize(d.Header) + len(d.Data) }
+
+func (d Delivery) said(verb string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", verb, d.Subject, err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package jetstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// fetchWait is how long one pull waits for a first message. A loop therefore notices the end of its ctx at once, and a
+// consumer that moved to another leader within this time; nats.go's Consume was seen to stall 30 s there.
+const fetchWait = 5 * time.Second
+
+// Hooks are what a consume loop tells its owner; the package itself never logs. Both may be nil and may be called from
+// several goroutines.
+type Hooks struct {
+	// OnError hears what a handler failed with, with the message's subject, and what the loop itself could not do, with an
+	// empty one. The loop goes on by itself.
+	OnError func(subject string, err error)
+	// Beat is called at each round of the loop, at least every 10 s while the server answers, for a liveness check.
+	Beat func()
+}
+
+func (h Hooks) report(subject string, err error) {
+	if err != nil && h.OnError != nil {
+		h.OnError(subject, err)
+	}
+}
+
+func (h Hooks) beat() {
+	if h.Beat != nil {
+		h.Beat()
+	}
+}
+
+// puller pulls from one durable consumer and binds to it anew after every error: it may have moved, or been made anew.
+type puller struct {
+	store            *Store
+	stream, consumer string
+	hooks            Hooks
+	bound            jetstream.Consumer
+	pause            *pauses
+}
+
+func (s *Store) newPuller(stream, consumer string, hooks Hooks) *puller {
+	return &puller{store: s, stream: stream, consumer: consumer, hooks: hooks, pause: newPause()}
+}
+
+// bind returns the consumer, waiting for it until ctx ends.
+func (p *puller) bind(ctx context.Context) (jetstream.Consumer, error) {
+	for p.bound == nil {
+		p.hooks.beat()
+		bound, err := p.lookup(ctx)
+		if err == nil {
+			p.bound = bound
+			break
+		}
+		p.failed(ctx, err)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return p.bound, nil
+}
+
+func (p *puller) lookup(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return p.store.js.Consumer(ctx, p.stream, p.consumer)
+}
+
+// failed reports, drops the binding and waits a little, unless ctx has ended: a shutdown is no failure.
+func (p *puller) failed(ctx context.Context, err error) {
+	p.bound = nil
+	if ctx.Err() != nil {
+		return
+	}
+	p.hooks.report("", fmt.Errorf("consume %s of %s: %w", p.consumer, p.stream, err))
+	_ = p.pause.wait(ctx) // the callers look at ctx themselves
+}
+
+// ackWait is the bound consumer's.
+func (p *puller) ackWait() time.Duration {
+	if wait := p.bound.CachedInfo().Config.AckWait; wait > 0 {
+		return wait
+	}
+	return 30 * time.Second
+}
+
+// pull fetches up to n messages and calls take for each as it arrives. It returns when they are there, wait is over or ctx
+// has ended; then what had arrived is still passed on.
+func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, take func(Delivery)) error {
+	consumer, err := p.bind(ctx)
+	if err != nil {
+		return err
+	}
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	options := []jetstream.FetchOpt{jetstream.FetchContext(limit)}
+	if maxBytes > 0 {
+		options = append(options, jetstream.FetchMaxBytes(maxBytes))
+	}
+	batch, err := consumer.Fetch(n, options...)
+	if err != nil {
+		p.failed(ctx, err)
+		return ctx.Err()
+	}
+	for m := range batch.Messages() {
+		d, err := deliveryOf(m)
+		if err != nil {
+			p.hooks.report(m.Subject(), err)
+			continue
+		}
+		take(d)
+	}
+	if err := batch.Error(); err != nil && !over(err) {
+		p.failed(ctx, err)
+		return ctx.Err()
+	}
+	p.pause = newPause()
+	return ctx.Err()
+}
+
+// over are the ways in which a pull ends that are no failure.
+func over(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, jetstream.ErrMaxBytesExceeded)
+}
+
+// outlive is a context for handlers: it goes on after ctx has ended, for the drain timeout. Call stop when the last
+// handler is done.
+func outlive(ctx context.Context, drain time.Duration) (run context.Context, stop func()) {
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(drain)
+		defer timer.Stop()
+		select {
+		case <-run.Done():
+		case <-timer.C:
+			cancel()
+		}
+	})
+	return run, func() { unhook(); cancel() }
+}
+
+// keep sends InProgress for deliveries every third of the AckWait until it is stopped.
+func keep(ackWait time.Duration, deliveries []Delivery, report func(string, error)) (stop func()) {
+	done := make(chan struct{})
+	var timer *time.Timer
+	interval := max(ackWait/3, 10*time.Millisecond)
+	timer = time.AfterFunc(interval, func() {
+		for _, d := range deliveries {
+			report(d.Subject, ignoreSettled(d.InProgress()))
+		}
+		select {
+		case <-done:
+		default:
+			timer.Reset(interval)
+		}
+	})
+	return func() { close(done); timer.Stop() }
+}

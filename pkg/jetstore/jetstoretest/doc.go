@@ -1,0 +1,8 @@
+// Package jetstoretest gives tests a real server with batchbus' topology: [Start] in real time, [Bubble] in fake time.
+//
+// In a bubble an AckWait of 30 s, a delayed nak of an hour or a MaxAge of 30 days pass at once, in the order they would in
+// reality. It needs three things of the test: a TestMain that calls [Main], no sockets (the fixture's connections
+// are in process), and that everything it starts ends within it.
+//
+// [Link] is a connection whose replies can be lost, for tests of what an unknown outcome does.
+package jetstoretest
