@@ -37,5 +37,5 @@ const (
 	WarnDuplicateBodyKey  = "duplicate_body_key"   // WarnDuplicateBodyKey: a key twice in one object of the body; the last wins.
 	WarnIntegerOutOfRange = "integer_out_of_range" // WarnIntegerOutOfRange: an integer beyond 64 bits; it becomes a float.
 	WarnMissingMaxTokens  = "missing_max_tokens"   // WarnMissingMaxTokens: nothing bounds the answer, or its price.
-	WarnTinyMaxTokens     = "tiny_max_tokens"      // WarnTinyMaxTokens: under 16 tokens; the answer is likely cut off.
+	WarnTinyMaxTokens     = "tiny_max_tokens"      //nolint:gosec // no credential. WarnTinyMaxTokens: under 16 tokens; the answer is likely cut off.
 )

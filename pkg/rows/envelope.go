@@ -25,10 +25,13 @@ type bodyFacts struct {
 func readEnvelope(line []byte, start, maxDepth int) envelope {
 	env := envelope{line: line}
 	env.facts.watch = watch{base: 2, maxDepth: maxDepth}
-	for m, i, ok := nextMember(line, start+1); ok; m, i, ok = nextMember(line, i) {
+	for i := start + 1; ; {
+		m, _, ok := nextMember(line, i)
+		if !ok {
+			return env
+		}
 		i = env.take(m)
 	}
-	return env
 }
 
 // take notes a member and returns the offset behind its value.
@@ -55,14 +58,16 @@ func (env *envelope) take(m member) int {
 // read walks the members of the body at offset start and returns the offset behind it.
 func (f *bodyFacts) read(line []byte, start int) int {
 	f.watch.level(0, start)
-	m, i, ok := nextMember(line, start+1)
-	for ; ok; m, i, ok = nextMember(line, i) {
+	for i := start + 1; ; {
+		m, end, ok := nextMember(line, i)
+		if !ok {
+			return end
+		}
 		i = valueEnd(line, m.at, &f.watch)
 		if slot := f.slot(m); slot != nil {
 			*slot = span{m.at, i}
 		}
 	}
-	return i
 }
 
 func (f *bodyFacts) slot(m member) *span {

@@ -8,7 +8,7 @@ import "strconv"
 // CustomID is set, and HasCustomID true, when the row has a usable custom_id: a non-empty string within the limit, the
 // only such member of the envelope, and certainly a member of the envelope. It is certain when it stands before the
 // fault, or behind it in a line whose quotes and brackets still match.
-type Fault struct {
+type Fault struct { //nolint:errname // a verdict first, an error second: a refused row is an outcome
 	Code        string // Code is one of the Code constants.
 	Message     string // Message is one plain sentence.
 	Hint        string // Hint says what to do about it; empty when the message says it all.

@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -73,6 +74,5 @@ func compact(text []byte) []byte {
 
 // trim removes JSON white space around a line and keeps a caller's append from growing into the next line.
 func trim(line []byte) []byte {
-	line = bytes.Trim(line, " \t\r")
-	return line[:len(line):len(line)]
+	return slices.Clip(bytes.Trim(line, " \t\r"))
 }

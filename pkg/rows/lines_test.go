@@ -88,7 +88,7 @@ func readAll(r *rows.Reader) (string, error) {
 		case errors.As(err, &long):
 			out = append(out, fmt.Sprintf("%d!%d", long.Number, long.Size))
 		case err != nil:
-			if _, again := r.Next(); again != err {
+			if _, again := r.Next(); !errors.Is(again, err) {
 				return "", fmt.Errorf("%w, then %w", err, again)
 			}
 			return strings.Join(out, "|"), err
@@ -110,7 +110,7 @@ func TestReaderReadsLongLinesWhole(t *testing.T) {
 				t.Fatalf("size %d, line %d: %d bytes, %v", size, i+1, len(line.Bytes), err)
 			}
 		}
-		if _, err := r.Next(); err != io.EOF {
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("size %d: the end is %v", size, err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestReaderReportsMarksAndEncodings(t *testing.T) {
 		t.Errorf("%q, BOM %v", got, r.BOM())
 	}
 	plain := rows.NewReader(strings.NewReader("a"), 0)
-	if got, err := readAll(plain); got != "1:a" || plain.BOM() || err != io.EOF {
+	if got, err := readAll(plain); got != "1:a" || plain.BOM() || !errors.Is(err, io.EOF) {
 		t.Errorf("%q %v, BOM %v", got, err, plain.BOM())
 	}
 }
@@ -167,21 +167,34 @@ func TestReaderWithholdsALineCutByAnError(t *testing.T) {
 	}
 }
 
+func TestReaderGivesTheSameLinesHoweverTheReadsFall(t *testing.T) {
+	t.Parallel()
+	input := "\ufeffa\n" + strings.Repeat("x", 65535) + "\r\n" + strings.Repeat("y", 140000) + "\n \n" + strings.Repeat("z", 65537)
+	for _, limit := range []int{1, 65534, 65535, 65536, 139999, 140000} {
+		whole, _ := readAll(rows.NewReader(strings.NewReader(input), limit))
+		for _, r := range []io.Reader{iotest.OneByteReader(strings.NewReader(input)), iotest.HalfReader(strings.NewReader(input))} {
+			if got, _ := readAll(rows.NewReader(r, limit)); got != whole {
+				t.Errorf("limit %d: %.90q, in one read %.90q", limit, got, whole)
+			}
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("a\r\n\r\n \tb \t\r\nc"), uint16(3))
-	f.Add([]byte("\ufeff{}\n"+strings.Repeat("x", 70000)+"\r\ny\n"), uint16(60000))
+	f.Add([]byte("\ufeff{}\n"+strings.Repeat("x", 70)+"\r\ny\n"), uint16(60))
 	f.Fuzz(func(t *testing.T, input []byte, limit uint16) {
-		max := int(limit) + 1
-		whole, err := readAll(rows.NewReader(bytes.NewReader(input), max))
+		most := int(limit) + 1
+		whole, err := readAll(rows.NewReader(bytes.NewReader(input), most))
 		for name, r := range map[string]io.Reader{
 			"one byte": iotest.OneByteReader(bytes.NewReader(input)), "half": iotest.HalfReader(bytes.NewReader(input)),
 			"with the error": iotest.DataErrReader(bytes.NewReader(input)),
 		} {
-			if got, again := readAll(rows.NewReader(r, max)); got != whole || fmt.Sprint(again) != fmt.Sprint(err) {
+			if got, again := readAll(rows.NewReader(r, most)); got != whole || fmt.Sprint(again) != fmt.Sprint(err) {
 				t.Fatalf("read by %s: %q %v, else %q %v", name, got, again, whole, err)
 			}
 		}
-		if unlimited, err := readAll(rows.NewReader(bytes.NewReader(input), len(input)+1)); err == io.EOF && unlimited != numbered(string(input)) {
+		if unlimited, err := readAll(rows.NewReader(bytes.NewReader(input), len(input)+1)); errors.Is(err, io.EOF) && unlimited != numbered(string(input)) {
 			t.Fatalf("reader %q, lines %q", unlimited, numbered(string(input)))
 		}
 	})

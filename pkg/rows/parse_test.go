@@ -143,7 +143,7 @@ func TestParseRefuses(t *testing.T) {
 func TestParseReadsCustomIDsOfAnyKind(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]string{
-		`caf\u00e9`: "café", "café": "café", `a\"b\\`: `a"b\`, ` a.*> ~`: " a.*> ~", `\u0000\u001f`: "\x00\x1f",
+		`caf\u00e9`: "café", "café": "café", `a\"b\\`: `a"b\`, `a.*>\u0020`: "a.*> ", `\u0000\u001f`: "\x00\x1f",
 		`12~x`: "12~x", `\ud83d\ude00`: "😀", strings.Repeat("é", 512): strings.Repeat("é", 512),
 	} {
 		line := `{"custom_id":"` + written + strings.TrimPrefix(head, `{"custom_id":"a`) + `{"model":"m"}}`

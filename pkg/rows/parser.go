@@ -92,11 +92,10 @@ func (p *Parser) scan(line []byte, opts ...jsontext.Options) (int, error) {
 	p.dec.Reset(&p.buf, opts...)
 	_, err := p.dec.ReadValue()
 	if err != nil {
-		var syntax *jsontext.SyntacticError
-		if errors.As(err, &syntax) {
-			return int(syntax.ByteOffset), err //nolint:wrapcheck // classified by syntaxFault, never shown
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			return int(syntax.ByteOffset), err
 		}
-		return len(line), err //nolint:wrapcheck // as above: io.EOF of a blank line
+		return len(line), err // io.EOF: the line is blank
 	}
 	end := int(p.dec.InputOffset())
 	for end < len(line) && isSpace(line[end]) {

@@ -103,7 +103,7 @@ func (r *Reader) Next() (Line, error) {
 // start looks at the first bytes for a byte order mark and for encodings that are not UTF-8.
 func (r *Reader) start() {
 	r.started = true
-	head, _ := r.src.Peek(4) //nolint:errcheck // a short or failed read comes again with the first line
+	head, _ := r.src.Peek(4) // a short or failed read comes again with the first line
 	if name := encodingOf(head); name != "" {
 		r.err = &EncodingError{name}
 		return
@@ -138,5 +138,5 @@ func (r *Reader) read() (line []byte, size int64, err error) {
 			r.long = r.long[:size]
 		}
 	}
-	return r.long, size, err
+	return r.long, size, err //nolint:wrapcheck // Next wraps it, and has to see io.EOF
 }

@@ -40,21 +40,21 @@ func (m member) decoded() []byte {
 }
 
 // nextMember returns the member at or after offset i of an object: i is behind the opening brace or behind the last
-// value. At the end of the object ok is false and next is the offset behind the closing brace.
-func nextMember(b []byte, i int) (m member, next int, ok bool) {
+// value. At the end of the object ok is false and end is the offset behind the closing brace.
+func nextMember(b []byte, i int) (m member, end int, ok bool) {
 	for i < len(b) && (isSpace(b[i]) || b[i] == ',') {
 		i++
 	}
 	if i >= len(b) || b[i] != '"' {
 		return member{}, min(i+1, len(b)), false
 	}
-	end := stringEnd(b, i)
+	end = stringEnd(b, i)
 	m = member{name: b[i+1 : max(end-1, i+1)], nameAt: i}
 	for i = end; i < len(b) && (isSpace(b[i]) || b[i] == ':'); {
 		i++
 	}
 	m.at = i
-	return m, i, true
+	return m, end, true
 }
 
 // stringEnd returns the offset behind the string that starts at offset i.

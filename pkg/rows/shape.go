@@ -29,12 +29,14 @@ const rowShape = `{"custom_id":"…","method":"POST","url":"/v1/chat/completions
 // names lists the members of the envelope.
 func (env *envelope) names() []member {
 	var list []member
-	start := bytes.IndexByte(env.line, '{')
-	for m, i, ok := nextMember(env.line, start+1); ok; m, i, ok = nextMember(env.line, i) {
+	for i := bytes.IndexByte(env.line, '{') + 1; ; {
+		m, _, ok := nextMember(env.line, i)
+		if !ok {
+			return list
+		}
 		i = valueEnd(env.line, m.at, nil)
 		list = append(list, m)
 	}
-	return list
 }
 
 // misnames reports whether got is likely meant as want: another case, another separator, or a common synonym.

@@ -37,7 +37,11 @@ func SpliceModel(body []byte, model string) ([]byte, error) {
 func splice(body []byte, start int, name string, value []byte) []byte {
 	out := make([]byte, 0, len(body)+len(name)+len(value)+4)
 	copied, members := 0, 0
-	for m, i, ok := nextMember(body, start+1); ok; m, i, ok = nextMember(body, i) {
+	for i := start + 1; ; {
+		m, _, ok := nextMember(body, i)
+		if !ok {
+			break
+		}
 		i = valueEnd(body, m.at, nil)
 		members++
 		if m.is(name) {

@@ -100,8 +100,7 @@ func explain(line []byte, at int, err error) (message, hint string) {
 	case r == '\\':
 		return "a backslash that starts no JSON escape", `write \\ for a backslash`
 	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) && syntax.Err != nil {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syntax.Err != nil {
 		return syntax.Err.Error(), ""
 	}
 	return "the line is not JSON", ""

@@ -28,8 +28,7 @@ func (env *envelope) warnings(url string, twice bool) []Warning {
 // bodyDuplicate returns the offset of the first duplicate name in the body, 0 when the duplicate is elsewhere.
 func (env *envelope) bodyDuplicate() int {
 	_, err := jsontext.NewDecoder(bytes.NewBuffer(env.body.of(env.line))).ReadValue()
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return env.body.at + int(syntax.ByteOffset)
 	}
 	return 0

@@ -21,7 +21,11 @@ func TestWireIDHoldsTheIDWhereItFits(t *testing.T) {
 		{49999, strings.Repeat("x", 59), "49999~"},
 		{7, "7~x", "7~7~x"},
 		{7, " ~}", "7~ ~}"},
-		{7, "é", "7~"}, {7, "\x7f", "7~"}, {7, "\t", "7~"}, {7, "\xff", "7~"}, {7, "", "7~"},
+		{7, "é", "7~"},
+		{7, "\x7f", "7~"},
+		{7, "\t", "7~"},
+		{7, "\xff", "7~"},
+		{7, "", "7~"},
 	} {
 		if got := rows.WireID(c.place, c.id); got != c.want {
 			t.Errorf("WireID(%d, %q) = %q, want %q", c.place, c.id, got, c.want)
