@@ -1,0 +1,159 @@
+package simulator
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// batchAnalytics is GET /v1/batches/{id}/analytics.
+type batchAnalytics struct {
+	TotalRequests         int     `json:"total_requests"`
+	TotalPromptTokens     int     `json:"total_prompt_tokens"`
+	TotalCompletionTokens int     `json:"total_completion_tokens"`
+	TotalTokens           int     `json:"total_tokens"`
+	AvgDurationMs         float64 `json:"avg_duration_ms"`
+	TotalCost             string  `json:"total_cost"`
+	TotalListCost         string  `json:"total_list_cost"`
+}
+
+// Prices of every simulated model in USD per million tokens: those of Qwen/Qwen3-VL-30B in the price list
+// (contract, 10), which is as undated as they are. One token costs that many millionths of a dollar.
+const (
+	inputPrice  = 0.05
+	outputPrice = 0.20
+)
+
+func cost(prompt, completion int) string {
+	usd := (float64(prompt)*inputPrice + float64(completion)*outputPrice) / 1e6
+	return strconv.FormatFloat(usd, 'f', 9, 64)
+}
+
+type costShare struct {
+	Model        string `json:"model"`
+	RequestCount int    `json:"request_count"`
+	InputTokens  int64  `json:"estimated_input_tokens"`
+	OutputTokens int64  `json:"estimated_output_tokens"`
+	Cost         string `json:"estimated_cost"`
+}
+
+type costReply struct {
+	FileID        string      `json:"file_id"`
+	TotalRequests int         `json:"total_requests"`
+	InputTokens   int64       `json:"total_estimated_input_tokens"`
+	OutputTokens  int64       `json:"total_estimated_output_tokens"`
+	Cost          string      `json:"total_estimated_cost"`
+	Models        []costShare `json:"models"`
+}
+
+// costEstimate answers GET /v1/files/{id}/cost-estimate: body bytes over four in, 1.1 times that out, and one token
+// a row out for embeddings (contract, 3.5).
+func (s *Simulator) costEstimate(w http.ResponseWriter, r *http.Request, _ call) error {
+	if err := s.authorize(r); err != nil {
+		return err
+	}
+	id, err := pathID(r, "file")
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	f, ok := s.state.liveFile(id)
+	s.mu.Unlock()
+	if !ok {
+		return notFound("File", id)
+	}
+	return replyJSON(w, http.StatusOK, estimate(f.fileOpened))
+}
+
+func estimate(f fileOpened) costReply {
+	out := costReply{FileID: f.ID, TotalRequests: f.Rows, Models: []costShare{}}
+	for model, share := range f.Models {
+		in := share.BodyBytes / 4
+		gen := in * 11 / 10
+		if share.Embedding > 0 {
+			gen = int64(share.Rows)
+		}
+		out.InputTokens += in
+		out.OutputTokens += gen
+		out.Models = append(out.Models, costShare{
+			Model: model, RequestCount: share.Rows, InputTokens: in, OutputTokens: gen, Cost: cost(int(in), int(gen)),
+		})
+	}
+	slices.SortFunc(out.Models, func(a, b costShare) int { return strings.Compare(a.Model, b.Model) })
+	out.Cost = cost(int(out.InputTokens), int(out.OutputTokens))
+	return out
+}
+
+func (s *Simulator) batchAnalytics(w http.ResponseWriter, r *http.Request, _ call) error {
+	if err := s.authorize(r); err != nil {
+		return err
+	}
+	id, err := pathID(r, "batch")
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	b, ok := s.state.liveBatch(id)
+	s.mu.Unlock()
+	if !ok {
+		return notFound("Batch", id)
+	}
+	sums, err := s.analytics(b)
+	if err != nil {
+		return err
+	}
+	return replyJSON(w, http.StatusOK, sums)
+}
+
+// analytics sums the usage of the answers themselves, so the numbers agree with the output file.
+func (s *Simulator) analytics(b *batch) (*batchAnalytics, error) {
+	s.mu.Lock()
+	from, rows := b.input.rows, b.output.lines()
+	out := &batchAnalytics{TotalRequests: len(rows) + len(b.failed)}
+	s.mu.Unlock()
+	if len(rows) > 0 && from != nil {
+		if err := s.sumUsage(b.Seed, from, rows, out); err != nil {
+			return nil, err
+		}
+	}
+	out.TotalTokens = out.TotalPromptTokens + out.TotalCompletionTokens
+	out.TotalCost = cost(out.TotalPromptTokens, out.TotalCompletionTokens)
+	out.TotalListCost = out.TotalCost
+	return out, nil
+}
+
+func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, out *batchAnalytics) error {
+	source, err := from.open()
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	var buf []byte
+	for _, n := range rows {
+		line, err := source.line(n)
+		if err != nil {
+			return err
+		}
+		buf = s.appendAnswer(buf[:0], seed, parseRow(line))
+		usage := lastUsage(buf)
+		for _, key := range []string{"prompt_tokens", "input_tokens"} {
+			f, _ := number(lookup(usage, key))
+			out.TotalPromptTokens += int(f)
+		}
+		for _, key := range []string{"completion_tokens", "output_tokens"} {
+			f, _ := number(lookup(usage, key))
+			out.TotalCompletionTokens += int(f)
+		}
+	}
+	return nil
+}
+
+// lastUsage finds the usage object, which sorts last in every shape.
+func lastUsage(answer []byte) []byte {
+	if i := bytes.LastIndex(answer, []byte(`"usage":`)); i >= 0 {
+		return answer[i+len(`"usage":`) : len(answer)-1]
+	}
+	return nil
+}

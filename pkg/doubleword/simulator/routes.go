@@ -1,0 +1,95 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// handler answers one call, or returns what replyError shall say.
+type handler func(w http.ResponseWriter, r *http.Request, c call) error
+
+// routes lists every route; its pattern is the key of Ledger.Calls and of Fault.Route.
+func (s *Simulator) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"POST /v1/files":                       s.uploadFile,
+		"GET /v1/files":                        s.listFiles,
+		"GET /v1/files/{id}":                   s.getFile,
+		"DELETE /v1/files/{id}":                s.deleteFile,
+		"GET /v1/files/{id}/content":           s.fileContent,
+		"GET /v1/files/{id}/cost-estimate":     s.costEstimate,
+		"POST /v1/batches":                     s.createBatch,
+		"GET /v1/batches":                      s.listBatches,
+		"GET /v1/batches/{id}":                 s.getBatch,
+		"DELETE /v1/batches/{id}":              s.deleteBatch,
+		"POST /v1/batches/{id}/cancel":         s.cancelBatch,
+		"POST /v1/batches/{id}/retry":          s.retryBatch,
+		"POST /v1/batches/{id}/retry-requests": s.retryRequests,
+		"GET /v1/batches/{id}/results":         s.batchResults,
+		"GET /v1/batches/{id}/analytics":       s.batchAnalytics,
+		"GET /v1/models":                       s.listModels,
+	} {
+		mux.HandleFunc(pattern, s.recorded(pattern, h))
+	}
+	mux.HandleFunc("GET /_simulator/ledger", func(w http.ResponseWriter, _ *http.Request) {
+		if err := replyJSON(w, http.StatusOK, s.Ledger()); err != nil {
+			replyError(w, err)
+		}
+	})
+	return mux
+}
+
+// recorded counts the call in the ledger before anything happens, and lets status faults go first.
+func (s *Simulator) recorded(pattern string, h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.record(pattern)
+		if err == nil {
+			if f, ok := s.faultAt(FaultStatus, c); ok {
+				err = f.refusal()
+			}
+		}
+		if err == nil {
+			err = h(w, r, c)
+		}
+		if err != nil {
+			replyError(w, err)
+		}
+	}
+}
+
+// authorize wants "Bearer", one space and a known key, untrimmed. Every failure reads the same.
+func (s *Simulator) authorize(r *http.Request) error {
+	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || key == "" || (len(s.cfg.Keys) > 0 && !slices.Contains(s.cfg.Keys, key)) {
+		return refuse(http.StatusUnauthorized, "%s", standardText(http.StatusUnauthorized))
+	}
+	return nil
+}
+
+// replyJSON writes a small value; file content never goes through here.
+func replyJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode reply: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client has gone when this fails
+	return nil
+}
+
+// pathID reads the {id} of the path, a bare UUID.
+func pathID(r *http.Request, noun string) (string, error) {
+	id, ok := parseUUID(r.PathValue("id"))
+	if !ok {
+		return "", badRequest("Invalid %s ID format: '%s' is not a UUID", noun, r.PathValue("id"))
+	}
+	return id, nil
+}
+
+func notFound(noun, id string) error {
+	return refuse(http.StatusNotFound, "%s with ID %s not found", noun, id)
+}
