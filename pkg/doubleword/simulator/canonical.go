@@ -3,6 +3,7 @@ package simulator
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -47,27 +48,27 @@ func (c *canonical) value(drop func(key []byte) bool) error {
 	case '[':
 		return c.array()
 	case '"':
-		raw, err := c.dec.ReadValue()
+		raw, err := c.readValue()
 		if err != nil {
 			return err
 		}
 		return c.quoted(raw)
 	case '0':
-		raw, err := c.dec.ReadValue()
+		raw, err := c.readValue()
 		if err != nil {
 			return err
 		}
 		c.out, err = appendNumber(c.out, raw)
 		return err
 	default:
-		raw, err := c.dec.ReadValue()
+		raw, err := c.readValue()
 		c.out = append(c.out, raw...)
 		return err
 	}
 }
 
 func (c *canonical) open() error {
-	if _, err := c.dec.ReadToken(); err != nil {
+	if err := c.skipToken(); err != nil {
 		return err
 	}
 	if c.dec.StackDepth() > maxDepth {
@@ -90,8 +91,7 @@ func (c *canonical) array() error {
 		}
 	}
 	c.out = append(c.out, ']')
-	_, err := c.dec.ReadToken()
-	return err
+	return c.skipToken()
 }
 
 func (c *canonical) object(drop func(key []byte) bool) error {
@@ -108,13 +108,12 @@ func (c *canonical) object(drop func(key []byte) bool) error {
 	c.sortMembers(start, c.members[base:])
 	c.members = c.members[:base]
 	c.out = append(c.out, '}')
-	_, err := c.dec.ReadToken()
-	return err
+	return c.skipToken()
 }
 
 func (c *canonical) member(drop func(key []byte) bool) error {
 	start := len(c.out)
-	raw, err := c.dec.ReadValue()
+	raw, err := c.readValue()
 	if err == nil {
 		err = c.quoted(raw)
 	}
@@ -164,9 +163,23 @@ func (c *canonical) quoted(raw []byte) error {
 		c.out = append(c.out, raw...)
 		return nil
 	}
-	text, err := jsontext.AppendUnquote(nil, raw)
-	c.out = appendString(c.out, text)
-	return err
+	c.out = appendString(c.out, unquote(raw))
+	return nil
+}
+
+func (c *canonical) readValue() (jsontext.Value, error) {
+	raw, err := c.dec.ReadValue()
+	if err != nil {
+		return nil, fmt.Errorf("read value: %w", err)
+	}
+	return raw, nil
+}
+
+func (c *canonical) skipToken() error {
+	if _, err := c.dec.ReadToken(); err != nil {
+		return fmt.Errorf("read token: %w", err)
+	}
+	return nil
 }
 
 // end answers nil when nothing but white space follows.

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func (rd *reading) matching() error {
 	if err != nil {
 		return err
 	}
-	defer source.Close()
+	defer source.close()
 	search := newLike(rd.search)
 	var found []uint32
 	for _, row := range rd.rows {
@@ -63,7 +64,7 @@ func (rd *reading) write(w http.ResponseWriter, rows []uint32) error {
 	if err != nil {
 		return err
 	}
-	defer source.Close()
+	defer source.close()
 	var buf []byte
 	for _, row := range rows {
 		line, err := source.line(row)
@@ -75,12 +76,14 @@ func (rd *reading) write(w http.ResponseWriter, rows []uint32) error {
 			continue
 		}
 		if _, err := w.Write(buf); err != nil {
-			return err
+			return fmt.Errorf("write lines: %w", err)
 		}
 		buf = buf[:0]
 	}
-	_, err = w.Write(buf)
-	return err
+	if _, err := w.Write(buf); err != nil {
+		return fmt.Errorf("write lines: %w", err)
+	}
+	return nil
 }
 
 // fileContent answers GET /v1/files/{id}/content with the header table of the contract, 3.4.
@@ -177,7 +180,7 @@ type shortBody struct {
 func (b *shortBody) Write(p []byte) (int, error) {
 	if int64(len(p)) < b.left {
 		b.left -= int64(len(p))
-		return b.ResponseWriter.Write(p)
+		return b.ResponseWriter.Write(p) //nolint:wrapcheck // it stands for the writer it wraps
 	}
 	n, err := b.ResponseWriter.Write(p[:b.left])
 	b.left = 0

@@ -129,7 +129,7 @@ func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, out *ba
 	if err != nil {
 		return err
 	}
-	defer source.Close()
+	defer source.close()
 	var buf []byte
 	for _, n := range rows {
 		line, err := source.line(n)

@@ -37,8 +37,7 @@ func decodeBody(r *http.Request, v any) error {
 		return refuse(http.StatusRequestEntityTooLarge, "Failed to buffer the request body: length limit exceeded")
 	}
 	err = json.Unmarshal(body, v)
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return unprocessable("%s: invalid type: %s, expected %s", wrongType.Field, wrongType.Value, wrongType.Type)
 	}
 	if err != nil {

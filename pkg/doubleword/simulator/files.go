@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -112,7 +113,7 @@ func (s *Simulator) dropRows(f *file) error {
 	path := f.rows.path
 	f.rows = nil
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return fmt.Errorf("remove rows: %w", err)
 	}
 	return nil
 }

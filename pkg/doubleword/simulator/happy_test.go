@@ -33,7 +33,9 @@ func TestABatchRunsFromUploadToContent(t *testing.T) {
 				Body       struct {
 					Model   string `json:"model"`
 					Choices []struct {
-						Message struct{ Content string } `json:"message"`
+						Message struct {
+							Content string `json:"content"`
+						} `json:"message"`
 					} `json:"choices"`
 					Usage map[string]int `json:"usage"`
 				} `json:"body"`
@@ -80,7 +82,9 @@ func TestABatchRunsFromUploadToContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var inner struct {
-		Error struct{ Message, Param string } `json:"error"`
+		Error struct {
+			Param string `json:"param"`
+		} `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(reason.Details.Body), &inner); err != nil {
 		t.Fatal(err)

@@ -80,5 +80,8 @@ func (j *journal) close() error {
 	if j == nil {
 		return nil
 	}
-	return j.file.Close()
+	if err := j.file.Close(); err != nil {
+		return fmt.Errorf("close journal: %w", err)
+	}
+	return nil
 }

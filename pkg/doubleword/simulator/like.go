@@ -62,11 +62,12 @@ func matchHere(text, part string) (string, bool) {
 			return "", false
 		}
 		char := text[:len(firstRune(text))]
-		if strings.HasPrefix(part, "\x00_") {
+		switch {
+		case strings.HasPrefix(part, "\x00_"):
 			part = part[2:]
-		} else if strings.HasPrefix(part, char) {
+		case strings.HasPrefix(part, char):
 			part = part[len(char):]
-		} else {
+		default:
 			return "", false
 		}
 		text = text[len(char):]

@@ -73,7 +73,8 @@ func (q *query) set(key, value string) error {
 	return err
 }
 
-func (q *query) setFilter(key, value string) (err error) {
+func (q *query) setFilter(key, value string) error {
+	var err error
 	switch key {
 	case "created_after":
 		q.createdAfter, err = time.Parse(time.RFC3339, value)
@@ -82,7 +83,10 @@ func (q *query) setFilter(key, value string) (err error) {
 	case "active_first":
 		q.activeFirst, err = strconv.ParseBool(value)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("parse value: %w", err)
+	}
+	return nil
 }
 
 func oneOf(value string, allowed ...string) error {
@@ -93,7 +97,7 @@ func oneOf(value string, allowed ...string) error {
 }
 
 // pageSize is the limit of a list: 20 when none was asked for.
-func (q query) pageSize() int {
+func (q *query) pageSize() int {
 	if q.limit == nil {
 		return 20
 	}

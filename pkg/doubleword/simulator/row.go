@@ -45,7 +45,7 @@ func (r *rowReader) envelope() (envelope, error) {
 	if kind := dec.PeekKind(); kind != '{' {
 		return env, r.wrongType("struct TemplateRow")
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	if err := r.json.skipToken(); err != nil {
 		return env, err
 	}
 	for dec.PeekKind() != '}' {
@@ -53,7 +53,7 @@ func (r *rowReader) envelope() (envelope, error) {
 			return env, err
 		}
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	if err := r.json.skipToken(); err != nil {
 		return env, err
 	}
 	for i, name := range fieldNames() {
@@ -67,11 +67,11 @@ func (r *rowReader) envelope() (envelope, error) {
 func fieldNames() [4]string { return [4]string{"custom_id", "method", "url", "body"} }
 
 func (r *rowReader) field(env *envelope) error {
-	token, err := r.json.dec.ReadToken()
+	raw, err := r.json.readValue()
 	if err != nil {
 		return err
 	}
-	name := token.String()
+	name := string(unquote(raw))
 	for i, known := range fieldNames() {
 		if name != known {
 			continue
@@ -87,21 +87,29 @@ func (r *rowReader) field(env *envelope) error {
 			return err
 		}
 		text, err := r.text()
-		*[]*[]byte{&env.customID, &env.method, &env.url}[i] = text
+		switch name {
+		case "custom_id":
+			env.customID = text
+		case "method":
+			env.method = text
+		default:
+			env.url = text
+		}
 		return err
 	}
-	return r.json.dec.SkipValue()
+	_, err = r.json.readValue()
+	return err
 }
 
 func (r *rowReader) text() ([]byte, error) {
 	if r.json.dec.PeekKind() != '"' {
 		return nil, r.wrongType("a string")
 	}
-	raw, err := r.json.dec.ReadValue()
+	raw, err := r.json.readValue()
 	if err != nil {
 		return nil, err
 	}
-	return jsontext.AppendUnquote(nil, raw)
+	return bytes.Clone(unquote(raw)), nil
 }
 
 // edited names the top-level keys that the provider removes from a body before it stores it.
@@ -114,7 +122,7 @@ func edited(key []byte) bool {
 }
 
 func (r *rowReader) wrongType(want string) error {
-	raw, err := r.json.dec.ReadValue()
+	raw, err := r.json.readValue()
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (s *Simulator) outcomes(b *batch, c chunk, ev *event) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer rows.close()
 	late, anyLate := s.faultyRows(FaultLateRow, b.nth)
 	missing, anyMissing := s.faultyRows(FaultMissingRow, b.nth)
 	for i, n := range c.rows {

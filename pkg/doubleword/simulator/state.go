@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"time"
 )
 
@@ -200,5 +201,5 @@ func (f *file) lines() []uint32 {
 	if f.role == errorFile {
 		list = f.batch.failed
 	}
-	return list[:len(list):len(list)]
+	return slices.Clip(list)
 }

@@ -74,5 +74,5 @@ func (w *pipeWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	return w.out.Write(p)
+	return w.out.Write(p) //nolint:wrapcheck // it stands for the pipe it wraps
 }

@@ -146,8 +146,7 @@ func rawFilename(part *multipart.Part) string {
 
 // clientFault: a body that breaks off is the client's, not the server's.
 func clientFault(err error) error {
-	var r *refusal
-	if errors.As(err, &r) {
+	if _, refused := errors.AsType[*refusal](err); refused {
 		return err
 	}
 	return badRequest("Error parsing `multipart/form-data` request")
@@ -241,5 +240,5 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	if c.upload.bytes > c.upload.limits.MaxFileBytes {
 		return n, tooLarge(c.upload.limits.MaxFileBytes)
 	}
-	return n, err
+	return n, err //nolint:wrapcheck // io.Reader promises a bare io.EOF
 }

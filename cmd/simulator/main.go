@@ -1,0 +1,41 @@
+// Command simulator runs the simulated batch provider as a process of its own.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "simulator:", err)
+		os.Exit(1)
+	}
+}
+
+// run parses the arguments and serves until ctx ends.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	parser, err := kong.New(&o,
+		kong.Name("simulator"),
+		kong.Description("A simulated Doubleword batch provider. Nothing is paid and no model runs."),
+		kong.DefaultEnvars("BATCHBUS_SIMULATOR"),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		return fmt.Errorf("build command line: %w", err)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return fmt.Errorf("parse command line: %w", err)
+	}
+	return serve(ctx, o, out)
+}

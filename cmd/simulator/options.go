@@ -1,0 +1,39 @@
+package main
+
+import (
+	"time"
+
+	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
+)
+
+// options are the command line; each has a twin in the environment, such as BATCHBUS_SIMULATOR_LISTEN.
+type options struct {
+	Listen        string        `default:"127.0.0.1:8090" help:"Address to listen on; port 0 picks a free one."`
+	Data          string        `help:"Directory that keeps files, batches and ledger over restarts. Empty: nothing is kept." type:"path"`
+	Seed          uint64        `default:"1" help:"Decides every answer, row failure and completion order."`
+	Keys          []string      `help:"Accepted bearer keys. Empty: any key."`
+	Models        []string      `help:"Known models. Empty: every name that does not begin with unknown/."`
+	Latency       time.Duration `help:"Time between the creation of a batch and its first row."`
+	RowsPerSecond float64       `help:"Pace of each batch. 0: as fast as possible."`
+	FailureRate   float64       `help:"Share of rows that fail, 0 to 1."`
+	MaxRows       int           `help:"Rows per file. 0: 50000; negative: no limit."`
+	MaxFileBytes  int64         `help:"Bytes per file. 0: 200 MiB."`
+	SourceLimits  bool          `help:"Take the limits of the provider's source (100 MiB, any number of rows, 24h only) for what is not set."`
+}
+
+// config turns the options into the simulator's own settings.
+func (o options) config() simulator.Config {
+	var cfg simulator.Config
+	if o.SourceLimits {
+		cfg = simulator.SourceLimits()
+	}
+	if o.MaxRows != 0 {
+		cfg.MaxRows = o.MaxRows
+	}
+	if o.MaxFileBytes != 0 {
+		cfg.MaxFileBytes = o.MaxFileBytes
+	}
+	cfg.Seed, cfg.Dir, cfg.Keys, cfg.Models = o.Seed, o.Data, o.Keys, o.Models
+	cfg.Latency, cfg.RowsPerSecond, cfg.FailureRate = o.Latency, o.RowsPerSecond, o.FailureRate
+	return cfg
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	// stopTimeout is how long running replies may take after a signal.
+	stopTimeout = 5 * time.Second
+)
+
+// serve says where it listens and answers until ctx ends; then it finishes running replies and stops.
+func serve(ctx context.Context, o options, out io.Writer) error {
+	sim, err := simulator.New(o.config())
+	if err != nil {
+		return fmt.Errorf("open simulator: %w", err)
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen: %w", err), sim.Close())
+	}
+	const hello = "This is a simulator: nothing is paid and no model runs. Base URL http://%s/v1\n"
+	if _, err := fmt.Fprintf(out, hello, listener.Addr()); err != nil {
+		return errors.Join(fmt.Errorf("say hello: %w", err), listener.Close(), sim.Close())
+	}
+	server := &http.Server{Handler: sim, ReadHeaderTimeout: headerTimeout}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = shutDown(ctx, server)
+	}
+	return errors.Join(err, sim.Close())
+}
+
+// shutDown waits for running replies and cuts off what takes too long.
+func shutDown(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("finish running replies: %w", err), server.Close())
+	}
+	return nil
+}
