@@ -30,9 +30,14 @@ func (c *Change) At() time.Time { return c.at }
 func (c *Change) Job(j *Job, kinds ...events.Kind) {
 	c.put(events.JobKey(j.Queue, j.Job.Job), j.Encode(), &j.Revision)
 	for _, kind := range kinds {
-		state := j.Job
-		c.event(&events.Event{Kind: kind, Queue: j.Queue, Job: j.Job.Job, JobState: &state}, j.Revision)
+		c.JobEvent(j, kind, "")
 	}
+}
+
+// JobEvent adds an event of j without a change of it. The note says what is not in the state.
+func (c *Change) JobEvent(j *Job, kind events.Kind, note string) {
+	state := j.Job
+	c.event(&events.Event{Kind: kind, Queue: j.Queue, Job: j.Job.Job, JobState: &state, Note: note}, j.Revision)
 }
 
 // Batch adds the batch's state as it is now, in place of the revision it was read at, and one event per kind.
