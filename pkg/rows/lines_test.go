@@ -136,6 +136,14 @@ func TestReaderSkipsALineThatIsTooLong(t *testing.T) {
 	}
 }
 
+func TestReaderTakesNoHeadForALine(t *testing.T) {
+	t.Parallel()
+	got, _ := readAll(rows.NewReader(strings.NewReader("12       345\n        67\nb"), 5))
+	if got != "1!12|2!10|3:b" {
+		t.Error(got)
+	}
+}
+
 func TestReaderReportsMarksAndEncodings(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{

@@ -57,6 +57,10 @@ func TestParseRefuses(t *testing.T) {
 		id         string
 	}{
 		"P80 a lone high surrogate":             {open + `"t":"\ud83d"}}`, rows.CodeLoneSurrogate, len(open) + 6, "a"},
+		"a lone surrogate of the second row":    {open + `"t":"\uda12"}}`, rows.CodeLoneSurrogate, len(open) + 6, "a"},
+		"a control character in custom_id":      {"{\"custom_id\":\"a\x01\"}", rows.CodeInvalidJSON, 16, ""},
+		"an invalid byte in custom_id":          {"{\"custom_id\":\"a\xff\"}", rows.CodeInvalidUTF8, 16, ""},
+		"an id too long in a broken row":        {`{"custom_id":"` + strings.Repeat("x", 1025) + `",}`, rows.CodeInvalidJSON, 1042, ""},
 		"a lone low surrogate":                  {open + `"t":"x\uDE00"}}`, rows.CodeLoneSurrogate, len(open) + 7, "a"},
 		"a high surrogate before another":       {open + `"t":"\ud83d\u0041"}}`, rows.CodeLoneSurrogate, len(open) + 6, "a"},
 		"a surrogate in custom_id":              {`{"custom_id":"\ud800","method":"POST"}`, rows.CodeLoneSurrogate, 15, ""},
@@ -80,6 +84,7 @@ func TestParseRefuses(t *testing.T) {
 		"a row that is cut short":               {open + `"t":"abc`, rows.CodeInvalidJSON, len(open) + 9, "a"},
 		"an id behind the fault":                {`{"n":NaN,"custom_id":"late"}`, rows.CodeInvalidJSON, 6, "late"},
 		"an id behind a fault that shifts text": {`{"n":"x,"custom_id":"late"}`, rows.CodeInvalidJSON, 10, ""},
+		"an id behind the fault of a cut line":  {`{"n":NaN,"custom_id":"late","x":[1`, rows.CodeInvalidJSON, 6, ""},
 		"an id deeper than the envelope":        {`{"n":NaN,"body":{"custom_id":"other"}}`, rows.CodeInvalidJSON, 6, ""},
 		"an id inside a text":                   {`{"n":NaN,"t":"{\"custom_id\":\"other\"}"}`, rows.CodeInvalidJSON, 6, ""},
 		"P88 the first line of a pretty object": {`{`, rows.CodeMultilineObject, 2, ""},
