@@ -47,6 +47,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// DrainTimeout is how long a poll that is under way may go on after the stop. Default 10 s.
 	DrainTimeout time.Duration
+	// Beat is called at each sign of life of the consume loop, at least every 10 s while the bus answers. Default: nobody.
+	Beat func()
 }
 
 func (c Config) withDefaults() Config {
@@ -88,6 +90,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer group.Wait()
 	group.Go(func() { s.sweeps(ctx) })
 	options := jetstore.EachOptions{Workers: max(2, len(s.cfg.Keys)), DrainTimeout: s.cfg.DrainTimeout}
+	options.Beat = s.cfg.Beat
 	options.OnError = func(subject string, err error) {
 		s.cfg.Log.Warn().Err(err).Str("subject", subject).Msg("tick not handled")
 	}

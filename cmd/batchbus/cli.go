@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/batchbus/batchbus/internal/app"
+)
+
+const description = `LLM batch inference as events on NATS JetStream.
+
+Rows go in as JSONL, one request a line; each gets exactly one answer. Without DOUBLEWORD_API_KEY the provider is simulated.
+Every flag can be set by an environment variable too: --max-store by BATCHBUS_MAX_STORE.`
+
+// commands is the whole command line.
+type commands struct {
+	Run      runCommand      `cmd:"" help:"Run files of rows to the end: embedded bus, all services, results in files."`
+	Validate validateCommand `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+}
+
+// command is what each of them does. The code is the program's exit code; an error is printed, one line a fault.
+type command interface {
+	run(ctx context.Context, env app.Env) (code int, err error)
+}
+
+// execute parses the command line, runs the command and returns the exit code.
+func execute(ctx context.Context, env app.Env) int {
+	var cli commands
+	parsed, err := app.ParseFlags(env, "batchbus", description, &cli)
+	if errors.Is(err, app.ErrHelp) {
+		return app.ExitOK
+	}
+	if err != nil {
+		return fail(env, err)
+	}
+	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	if !ok {
+		return fail(env, errors.New("no command"))
+	}
+	code, err := chosen.run(ctx, env)
+	if err != nil {
+		return max(code, fail(env, err))
+	}
+	return code
+}
+
+// fail prints err, one line a joined fault, and returns the code of faults.
+func fail(env app.Env, err error) int {
+	for line := range strings.Lines(err.Error()) { // joined errors stand one a line
+		fmt.Fprintln(env.Stderr, "batchbus:", strings.TrimSuffix(line, "\n"))
+	}
+	return app.ExitFault
+}
+
+type versionCommand struct{}
+
+func (versionCommand) run(_ context.Context, env app.Env) (int, error) {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	fmt.Fprintln(env.Stdout, "batchbus", version)
+	return app.ExitOK, nil
+}

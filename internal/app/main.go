@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// serviceFlags are the flags of the four service programs. Each has an environment variable: BATCHBUS_ and the flag in capitals.
+type serviceFlags struct {
+	NATS  string `name:"nats" default:"nats://127.0.0.1:4222" help:"URL of the NATS servers, comma separated."`
+	Creds string `placeholder:"FILE" help:"NATS credentials file."`
+
+	ProviderURL string `default:"https://api.doubleword.ai/v1" help:"Base URL of the provider: https, or http on loopback."`
+
+	Setup    bool  `help:"Create the streams, buckets and consumers that are missing; without it they are only checked."`
+	Replicas int   `default:"1" enum:"1,3" help:"Replicas of each stream: 1 or 3."`
+	MaxStore int64 `placeholder:"BYTES" help:"Most bytes that all streams together may hold. Default: the server's own limit."`
+
+	CreateTimeout time.Duration `default:"5m" help:"Deadline of the paid call that creates a batch."`
+	QuietPeriod   time.Duration `default:"10m" help:"Wait beyond it before an unanswered create is looked for and fenced."`
+	PollFloor     time.Duration `default:"30s" help:"Shortest time between two polls of a batch."`
+	PollCeiling   time.Duration `default:"10m" help:"Longest time between two polls of a batch."`
+	Patience      time.Duration `default:"15m" help:"How long 401, 404 and silence are taken for an outage of the provider."`
+	MissingGrace  time.Duration `default:"2m" help:"Wait for rows that no file of a finished batch holds."`
+	CancelGrace   time.Duration `default:"0s" help:"The same after a cancel. Default: the job's policy, 1h."`
+	SweepInterval time.Duration `default:"1m" help:"How often work that lost its trigger is looked for."`
+	DrainTimeout  time.Duration `default:"10s" help:"How long work in flight may go on after SIGTERM."`
+
+	LogLevel string `default:"info" help:"Least level of log lines: debug, info, warn, error."`
+}
+
+// Main is the whole of a service's program: it parses flags and environment, runs the named services until ctx ends, and returns the
+// exit code. Log lines, JSON, go to stderr.
+func Main(ctx context.Context, env Env, services ...string) (code int) {
+	name := services[0]
+	var flags serviceFlags
+	_, err := ParseFlags(env, name, "The batchbus service "+name+".", &flags)
+	if err == nil {
+		err = flags.run(ctx, env, services)
+	}
+	if errors.Is(err, ErrHelp) {
+		return ExitOK
+	}
+	if err != nil {
+		fmt.Fprintf(env.Stderr, "%s: %v\n", name, err)
+	}
+	return ExitCode(ctx, err)
+}
+
+func (f *serviceFlags) run(ctx context.Context, env Env, services []string) error {
+	keys, keyErr := LoadKeys(env.Lookup)
+	level, levelErr := zerolog.ParseLevel(f.LogLevel)
+	o := Options{
+		Services: services, Dial: f.dial, BaseURL: f.ProviderURL, Keys: keys,
+		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
+		Log: zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
+		Settings: Settings{
+			CreateTimeout: f.CreateTimeout, QuietPeriod: f.QuietPeriod, PollFloor: f.PollFloor, PollCeiling: f.PollCeiling,
+			Patience: f.Patience, MissingGrace: f.MissingGrace, CancelGrace: f.CancelGrace,
+			SweepInterval: f.SweepInterval, DrainTimeout: f.DrainTimeout,
+		},
+	}
+	if err := errors.Join(keyErr, levelErr); err != nil {
+		return errors.Join(err, o.validate())
+	}
+	return Run(ctx, o)
+}
+
+func (f *serviceFlags) dial(name string) (*nats.Conn, error) {
+	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1)}
+	if f.Creds != "" {
+		options = append(options, nats.UserCredentials(f.Creds))
+	}
+	return nats.Connect(f.NATS, options...)
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// Run runs the services until ctx ends; it returns nil then, after they have drained. Anything else that ends it is an error: a fault of
+// the options, all of them joined; a bus that cannot be reached or whose topology differs; a service that stopped by itself.
+func Run(ctx context.Context, o Options) error {
+	if err := o.validate(); err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
+	o.Settings = o.Settings.withDefaults()
+	made, err := newClients(&o)
+	if err != nil {
+		return err
+	}
+	services := make([]Service, 0, len(o.Services))
+	for i, name := range o.Services {
+		d, err := connect(ctx, &o, made, name, i == 0)
+		if err != nil {
+			return err
+		}
+		defer d.nc.Close()
+		service, err := build(name, d)
+		if err != nil {
+			return fmt.Errorf("build %s: %w", name, err)
+		}
+		services = append(services, service)
+	}
+	o.Log.Debug().Strs("services", o.Services).Msg("running")
+	if o.Ready != nil {
+		o.Ready()
+	}
+	return supervise(ctx, services)
+}
+
+// deps is what one service is built from.
+type deps struct {
+	options *Options
+	clients clients
+	nc      *nats.Conn
+	bus     *jetstore.Store
+	jobs    *jobs.Store
+	busID   string
+}
+
+// connect opens a service's own connection. The first one sees to the topology.
+func connect(ctx context.Context, o *Options, made clients, name string, first bool) (*deps, error) {
+	nc, err := o.Dial("batchbus-" + name)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the bus: %w", err)
+	}
+	d, err := open(ctx, o, nc, first)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	d.clients = made
+	return d, nil
+}
+
+func open(ctx context.Context, o *Options, nc *nats.Conn, first bool) (*deps, error) {
+	bus, err := jetstore.Open(nc)
+	if err != nil {
+		return nil, err
+	}
+	if first {
+		if err := topologyOf(ctx, o, bus); err != nil {
+			return nil, err
+		}
+	}
+	busID, err := bus.BusID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &deps{options: o, nc: nc, bus: bus, jobs: jobs.New(bus), busID: busID}, nil
+}
+
+// log is the logger of one service.
+func (d *deps) log(service string) zerolog.Logger {
+	return d.options.Log.With().Str("service", service).Logger()
+}

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/batchbus/batchbus/internal/collector"
+	"github.com/batchbus/batchbus/internal/ingest"
+	"github.com/batchbus/batchbus/internal/poller"
+	"github.com/batchbus/batchbus/internal/submitter"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+)
+
+// The services, each also the name of its command.
+const (
+	Ingest    = "ingest"
+	Submitter = "submitter"
+	Poller    = "poller"
+	Collector = "collector"
+)
+
+// Names are the services in the order in which a row meets them.
+func Names() []string { return []string{Ingest, Submitter, Poller, Collector} }
+
+// build is the one table from names to services.
+func build(name string, d *deps) (Service, error) {
+	switch name {
+	case Ingest:
+		return buildIngest(d)
+	case Submitter:
+		return buildSubmitter(d)
+	case Poller:
+		return buildPoller(d)
+	case Collector:
+		return buildCollector(d)
+	default:
+		return nil, errors.New("no such service") // validate has refused it
+	}
+}
+
+func buildPoller(d *deps) (Service, error) {
+	s := d.options.Settings
+	return poller.New(poller.Config{
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Poller), BusID: d.busID, Keys: d.clients.names(),
+		Provider: providers(d.clients, func(c *doubleword.Client) poller.Provider { return c }),
+		Floor:    s.PollFloor, Ceiling: s.PollCeiling, Patience: s.Patience,
+		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+	})
+}
+
+func buildIngest(d *deps) (Service, error) {
+	s := d.options.Settings
+	return ingest.New(ingest.Config{
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Ingest), SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+	})
+}
+
+func buildCollector(d *deps) (Service, error) {
+	s := d.options.Settings
+	return collector.New(collector.Config{
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector),
+		Provider:     providers(d.clients, func(c *doubleword.Client) collector.Provider { return c }),
+		MissingGrace: s.MissingGrace, CancelGrace: s.CancelGrace, OutageTimeout: s.Patience,
+		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+	})
+}

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"time"
+
+	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
+)
+
+// SimulatorFlags are what a person may set about a simulated provider.
+type SimulatorFlags struct {
+	SimulatorSeed        uint64        `placeholder:"N" help:"Simulator: seed of its answers."`
+	SimulatorLatency     time.Duration `placeholder:"DURATION" help:"Simulator: wait before a batch's rows start."`
+	SimulatorRate        float64       `placeholder:"N" help:"Simulator: rows per second and batch; 0 is as fast as it can."`
+	SimulatorFailureRate float64       `placeholder:"SHARE" help:"Simulator: share of the rows that fail, 0 to 1."`
+}
+
+func (f *SimulatorFlags) config(dir string) simulator.Config {
+	return simulator.Config{
+		Dir: dir, Seed: f.SimulatorSeed, Latency: f.SimulatorLatency,
+		RowsPerSecond: f.SimulatorRate, FailureRate: f.SimulatorFailureRate,
+	}
+}

@@ -1,0 +1,103 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+	"github.com/batchbus/batchbus/pkg/rows"
+)
+
+// MaxLineBytes is the longest line that is published, so that its sender reads on the bus why it was refused: far above any row limit.
+const MaxLineBytes = 64 << 20
+
+// Input is rows to publish.
+type Input struct {
+	Queue, Job string
+	// Rows is JSONL. It is read once, as a stream.
+	Rows io.Reader
+	// Digest tells this input from others of the same job, so that the same rows published again are known for the same: the hex SHA-256
+	// of the file, as a rule.
+	Digest string
+	// Published, when set, is called from Publish's goroutine with the number of rows the bus has acknowledged so far.
+	Published func(rows int)
+}
+
+// Publish publishes the rows of in and returns how many there were, blank lines not counted, once the bus has acknowledged all of them.
+// It blocks while the bus is full or gone, until ctx ends. It is idempotent for an equal Input: after an error, call it again with the
+// same one. [rows.ErrLineTooLong] and [rows.ErrEncoding] end it early; what came before is published.
+func (c *Client) Publish(ctx context.Context, in Input) (int, error) {
+	if err := errors.Join(events.CheckName(in.Queue), events.CheckName(in.Job)); err != nil {
+		return 0, fmt.Errorf("publish rows: %w", err)
+	}
+	window := c.bus.NewWindow(16)
+	chunks := chunker{reader: rows.NewReader(in.Rows, MaxLineBytes)}
+	acknowledged := 0
+	for {
+		next, err := chunks.next()
+		if errors.Is(err, io.EOF) {
+			return acknowledged, flush(ctx, window)
+		}
+		if err != nil {
+			return acknowledged, errors.Join(fmt.Errorf("read rows: %w", err), flush(ctx, window))
+		}
+		message, err := c.message(ctx, &in, next)
+		if err != nil {
+			return acknowledged, err
+		}
+		err = window.Publish(ctx, message, func(jetstore.Ack) {
+			acknowledged += next.rows
+			if in.Published != nil {
+				in.Published(acknowledged)
+			}
+		})
+		if err != nil {
+			return acknowledged, fmt.Errorf("publish rows: %w", err)
+		}
+	}
+}
+
+func flush(ctx context.Context, window *jetstore.Window) error {
+	if err := window.Flush(ctx); err != nil {
+		return fmt.Errorf("publish rows: %w", err)
+	}
+	return nil
+}
+
+// message renders a chunk, by reference when it does not fit the bus.
+func (c *Client) message(ctx context.Context, in *Input, chunk *chunk) (*nats.Msg, error) {
+	m := nats.NewMsg(events.RequestSubject(in.Queue, in.Job))
+	m.Data = chunk.data
+	m.Header.Set(jetstream.MsgIDHeader, messageID(in, strconv.Itoa(chunk.first)))
+	m.Header.Set(events.HeaderFirstLine, strconv.Itoa(chunk.first))
+	m, err := c.bus.Fit(ctx, jetstore.StreamRequests, m, nil)
+	if err != nil {
+		return nil, fmt.Errorf("store rows from line %d: %w", chunk.first, err)
+	}
+	return m, nil
+}
+
+// messageID must differ from job to job: the duplicate window is the stream's, not the subject's.
+func messageID(in *Input, what string) string {
+	return in.Queue + "." + in.Job + "." + in.Digest + "." + what
+}
+
+// Seal ends the job: rows that reach the bus behind it are dead letters. expected is how many rows the caller published, of all inputs
+// together; batchbus says so when it counts otherwise. It returns once the bus has the message. It is idempotent.
+func (c *Client) Seal(ctx context.Context, queue, job string, expected int) error {
+	m := nats.NewMsg(events.RequestSubject(queue, job))
+	m.Header.Set(events.HeaderSeal, "true")
+	m.Header.Set(events.HeaderExpectedRows, strconv.Itoa(expected))
+	m.Header.Set(jetstream.MsgIDHeader, messageID(&Input{Queue: queue, Job: job}, "seal"))
+	if _, err := c.bus.Publish(ctx, m); err != nil {
+		return fmt.Errorf("seal job: %w", err)
+	}
+	return nil
+}
