@@ -22,6 +22,7 @@ const (
 	CodeRefusedRow    = "provider_refused" // the provider refused the row before it ran; Message is its text
 	CodeTooManyGroups = "too_many_groups"  // the row is of the job's 65th (window, url, model)
 	CodeProvider      = "provider_error"   // the provider's error has no code of its own
+	CodeTooLarge      = "answer_too_large" // the provider's line is too long for memory and its answer cannot be streamed
 )
 
 // Codes of holds: why a job or batch waits for a person or for the world to change.

@@ -1,0 +1,90 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// Provider is what the collector needs of the provider; [doubleword.Client] is one. All calls only read and can be repeated.
+type Provider interface {
+	// Content opens the lines of an output or error file.
+	Content(ctx context.Context, fileID string, q doubleword.ContentQuery) (*doubleword.Content, error)
+	// Results opens the merged view of a batch, which stays when a file is gone.
+	Results(ctx context.Context, batchID string, q doubleword.ContentQuery) (*doubleword.Content, error)
+	// Batch reads status, counts and errors of a batch.
+	Batch(ctx context.Context, id string) (doubleword.Batch, error)
+}
+
+// Config is what a [Service] is made of. Bus, Jobs and Provider have no default.
+type Config struct {
+	// Bus carries hints, rows, results and objects.
+	Bus *jetstore.Store
+	// Jobs reads and changes the states.
+	Jobs *jobs.Store
+	// Log gets one line per read batch and per trouble, never a body. Default: nothing is logged.
+	Log zerolog.Logger
+	// Provider gives the provider for the name of an API key; false when no such key is configured.
+	Provider func(key string) (Provider, bool)
+	// Beat, when set, is called at each sign of life of the consume loop, at least every 10 s.
+	Beat func()
+
+	// Workers is how many batches are read at once. Default 4.
+	Workers int
+	// InFlight is how many results of one batch are under way at once. Default 512: more gains nothing (measured, nats-facts.md).
+	InFlight int
+	// CommitRows is after how many stored results the cursor is moved. Default 5,000.
+	CommitRows int
+	// MaxAnswerBytes is the longest line held in memory; a longer one is streamed to an object. Default 64 MiB.
+	MaxAnswerBytes int
+
+	// MissingGrace is how long rows that no file holds are waited for once the batch has ended. Default 2 min.
+	MissingGrace time.Duration
+	// CancelGrace is the same after a cancel, when rows may settle for an hour. Default: the job's policy.
+	CancelGrace time.Duration
+	// OutageTimeout is how long a file that answers 404 or 410 is taken for an outage. Default 10 min.
+	OutageTimeout time.Duration
+	// RetryInterval is the pause before a stream that broke off is read on. Default 5 s.
+	RetryInterval time.Duration
+	// SweepInterval is how often batches are looked for that lost their hint, jittered by a tenth. Default 60 s.
+	SweepInterval time.Duration
+	// DrainTimeout is how long work may go on after the end of Run's context. Default 10 s.
+	DrainTimeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	c.Workers = cmp.Or(c.Workers, 4)
+	c.InFlight = cmp.Or(c.InFlight, 512)
+	c.CommitRows = cmp.Or(c.CommitRows, 5000)
+	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, doubleword.DefaultMaxLine)
+	c.MissingGrace = cmp.Or(c.MissingGrace, 2*time.Minute)
+	c.OutageTimeout = cmp.Or(c.OutageTimeout, 10*time.Minute)
+	c.RetryInterval = cmp.Or(c.RetryInterval, 5*time.Second)
+	c.SweepInterval = cmp.Or(c.SweepInterval, time.Minute)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	return c
+}
+
+func (c Config) check() error {
+	var faults []error
+	if c.Bus == nil {
+		faults = append(faults, errors.New("bus is missing"))
+	}
+	if c.Jobs == nil {
+		faults = append(faults, errors.New("jobs store is missing"))
+	}
+	if c.Provider == nil {
+		faults = append(faults, errors.New("provider is missing"))
+	}
+	if min(c.Workers, c.InFlight, c.CommitRows, c.MaxAnswerBytes) < 0 {
+		faults = append(faults, errors.New("workers, in flight, commit rows and max answer bytes must not be negative"))
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,93 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/internal/messages"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+	"github.com/batchbus/batchbus/pkg/rows"
+)
+
+// headerRoom is more than the headers of any result take, with what publishing adds.
+const headerRoom = 4 << 10
+
+// publish sends the result of a place, which has none yet as far as this run knows. It does not wait for the answer: the place is found
+// when the result stands on its subject, this one or one that stood there before. The error is [errRefused] or ctx's.
+func (r *run) publish(ctx context.Context, place int, result *events.Result) error {
+	m := messages.Result(result, r.entries[place].Source)
+	var envelope []byte
+	if limit := r.s.cfg.Bus.MaxPayload(); limit > 0 && len(m.Data)+headerRoom > limit {
+		envelope = envelopeOf(result)
+	}
+	m, err := r.s.cfg.Bus.Fit(ctx, jetstore.StreamResults, m, envelope)
+	if err != nil {
+		return refusal(ctx, err)
+	}
+	return r.send(ctx, place, m, tallyOf(result))
+}
+
+func (r *run) send(ctx context.Context, place int, m *nats.Msg, t tally) error {
+	size := len(m.Data)
+	if r.flying+size > maxFlying {
+		if err := r.window.Flush(ctx); err != nil {
+			return refusal(ctx, err)
+		}
+	}
+	r.flying += size
+	r.seen.Set(place)
+	err := r.window.PublishOnce(ctx, m, func(jetstore.Ack) {
+		r.found[place] = t
+		r.flying -= size
+	})
+	if err != nil {
+		return refusal(ctx, err)
+	}
+	return nil
+}
+
+// envelopeOf is the body of a result whose whole lies in an object: without its answer, and with no more of a long error than fits.
+func envelopeOf(result *events.Result) []byte {
+	short := *result
+	if result.Error != nil {
+		e := *result.Error
+		e.Message, e.Raw = cut(e.Message), cut(e.Raw)
+		short.Error = &e
+	}
+	return messages.ResultEnvelope(&short)
+}
+
+// customID is the row's own id: the rest of its wire id, or, where that holds none, what its block says. It is false for a wire id that
+// the row of this place was not sent with.
+func (r *run) customID(ctx context.Context, place int, wireID, rest string) (string, bool, error) {
+	if rest != "" {
+		return rest, !r.b.OpaqueIDs, nil
+	}
+	if r.ids == nil {
+		if err := r.readIDs(ctx); err != nil {
+			return "", false, err
+		}
+	}
+	id := r.ids[place]
+	return id, id != "" && manifest.WireID(place, id, r.b.OpaqueIDs) == wireID, nil
+}
+
+// readIDs reads the custom_ids of all rows whose wire id holds none, in one walk over the job's blocks: rows come back in any order,
+// and a walk per row, or per read, would cost the whole batch each time.
+func (r *run) readIDs(ctx context.Context) error {
+	ids := make([]string, len(r.entries))
+	for row, err := range manifest.Rows(ctx, r.s.cfg.Bus, r.b.Queue, r.b.Job, r.entries) {
+		if err != nil {
+			return fmt.Errorf("read custom_ids: %w", err)
+		}
+		if _, rest, ok := rows.ParseWireID(manifest.WireID(row.Place, row.CustomID, r.b.OpaqueIDs)); ok && rest == "" {
+			ids[row.Place] = row.CustomID
+		}
+	}
+	r.ids = ids
+	return nil
+}

@@ -1,0 +1,124 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// maxFlying bounds the bytes of results under way, whatever their number.
+const maxFlying = 32 << 20
+
+// run is one collection of one batch. What it holds grows with the rows of the batch by a manifest entry and two bits each, and by the
+// custom_id of those whose wire id does not hold it.
+type run struct {
+	s        *Service
+	log      *zerolog.Logger
+	b        *jobs.Batch
+	provider Provider
+	entries  []manifest.Entry
+	stop     <-chan struct{}
+
+	cursor jobs.Cursor   // as it is stored
+	read   [2]int        // lines of the output and the error file that this run has read
+	lines  [2]int        // of them, those whose results are stored
+	seen   events.Bits   // places whose result is stored or under way
+	found  map[int]tally // places whose result was stored since the cursor moved
+	ids    []string      // see customID; nil until one is needed
+	window *jetstore.Window
+	flying int // bytes under way
+
+	orphans     []string // ids that nobody sent, the first of them
+	provisional int
+	quarantined int
+}
+
+func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p Provider, entries []manifest.Entry, stop <-chan struct{}) (*run, error) {
+	cursor, err := s.cfg.Jobs.Cursor(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return &run{
+		s: s, log: s.logger(b), b: b, provider: p, entries: entries, stop: stop,
+		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
+		read: [2]int{cursor.OutputLines, cursor.ErrorLines}, lines: [2]int{cursor.OutputLines, cursor.ErrorLines},
+	}, nil
+}
+
+// missing is how many places have no stored result.
+func (r *run) missing() int { return len(r.entries) - r.cursor.Settled.Count() }
+
+// ended reports whether the batch has ended at the provider, so that failures are final.
+func (r *run) ended() bool { return r.b.State == events.BatchFinished }
+
+func (r *run) facts() facts {
+	_, waiting := deadline(r.b, whyMissing, whyOutage)
+	return facts{batch: &r.b.Batch, now: time.Now().UTC(), waiting: waiting}
+}
+
+// commit waits until every result under way is stored and moves the cursor over them: lines by maximum, a bit and a share of the totals
+// for each place that the stored revision does not have yet. A bit is set only here, after its row's result. After an error results
+// are stored and the cursor stands as before: the next run finds them in their places.
+func (r *run) commit(ctx context.Context) error {
+	if err := r.window.Flush(ctx); err != nil {
+		return refusal(ctx, err)
+	}
+	r.lines = r.read
+	return r.moveCursor(ctx)
+}
+
+func (r *run) moveCursor(ctx context.Context) error {
+	for len(r.found) > 0 || r.lines[output] > r.cursor.OutputLines || r.lines[failures] > r.cursor.ErrorLines {
+		next := r.cursor
+		next.Settled = r.cursor.Settled.Clone()
+		jobs.Merge(&next.Cursor, r.progress(), func(place int) events.Totals { return r.found[place].totals() })
+		change := jobs.NewChange(time.Now())
+		change.Cursor(&next)
+		err := r.s.cfg.Jobs.Commit(ctx, change)
+		if err == nil {
+			r.cursor = next
+			clear(r.found)
+			return nil
+		}
+		if !jobs.IsConflict(err) {
+			return err
+		}
+		if r.cursor, err = r.s.cfg.Jobs.Cursor(ctx, r.b); err != nil {
+			return err
+		}
+		for place := range r.entries {
+			if r.cursor.Settled.Has(place) {
+				r.seen.Set(place)
+			}
+		}
+	}
+	return nil
+}
+
+// progress is what this run found since the cursor moved.
+func (r *run) progress() events.Cursor {
+	c := events.Cursor{OutputLines: r.lines[output], ErrorLines: r.lines[failures], Settled: events.NewBits(len(r.entries))}
+	for place := range r.found {
+		c.Settled.Set(place)
+	}
+	return c
+}
+
+// errRefused is returned when the bus refuses a result for good.
+var errRefused = errors.New("bus refuses the result")
+
+// refusal tells a result that is refused for good from one that was not stored because time was up.
+func refusal(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("publish results: %w", err)
+	}
+	return fmt.Errorf("%w: %w", errRefused, err)
+}

@@ -1,0 +1,118 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// Service collects the answers of batches. Any number of them may run on one bus.
+type Service struct {
+	cfg   Config
+	kicks kicks
+}
+
+// New returns a service that does nothing until [Service.Run]. Its error names every missing or impossible setting.
+func New(c Config) (*Service, error) {
+	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("configure collector: %w", err)
+	}
+	return &Service{cfg: c, kicks: kicks{busy: map[batchID]bool{}}}, nil
+}
+
+// Name is the service's name in logs, metrics and health checks.
+func (s *Service) Name() string { return "collector" }
+
+// Run collects until ctx ends, and returns nil once what was under way is stored or DrainTimeout is over. Cut off in the middle, a batch
+// goes on from its cursor at the next start. It may be called once.
+func (s *Service) Run(ctx context.Context) error {
+	stop := ctx.Done()
+	work, cancel := outlive(ctx, s.cfg.DrainTimeout)
+	defer cancel()
+	var group errgroup.Group
+	group.Go(func() error { return s.sweeper(work, stop) })
+	group.Go(func() error {
+		return s.cfg.Bus.Each(ctx, jetstore.StreamEvents, jetstore.ConsumerCollector, jetstore.EachOptions{
+			Workers: s.cfg.Workers, DrainTimeout: s.cfg.DrainTimeout,
+			Hooks: jetstore.Hooks{OnError: s.trouble, Beat: s.cfg.Beat},
+		}, func(ctx context.Context, d jetstore.Delivery) error { return s.hint(ctx, stop, d) })
+	})
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("run collector: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) trouble(subject string, err error) {
+	s.cfg.Log.Warn().Str("subject", subject).Err(err).Msg("hint comes again")
+}
+
+// hint collects the batch that an event tells of. The hint of a finished batch stays until the batch is settled; one of progress is
+// only kept after an error, since the finish brings another.
+func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Delivery) error {
+	kind, id, ok := batchOf(d.Subject)
+	if !ok {
+		return nil
+	}
+	if !s.kicks.begin(id) {
+		if kind == events.BatchIsFinished {
+			return jetstore.Later(s.cfg.RetryInterval, nil)
+		}
+		return nil
+	}
+	wait, err := s.rounds(ctx, stop, id)
+	if errors.Is(err, errStopping) {
+		return jetstore.Later(0, err)
+	}
+	if err == nil && wait > 0 && kind == events.BatchIsFinished {
+		return jetstore.Later(wait, nil)
+	}
+	return err
+}
+
+// rounds collects a batch that the caller holds, again while hints came meanwhile, and gives it up.
+func (s *Service) rounds(ctx context.Context, stop <-chan struct{}, id batchID) (wait time.Duration, err error) {
+	for {
+		wait, err = s.collect(ctx, stop, id)
+		if err != nil || wait > 0 {
+			s.kicks.drop(id)
+			return wait, err
+		}
+		if !s.kicks.again(id) {
+			return 0, nil
+		}
+	}
+}
+
+// batchOf reads the subject of a batch's event, whose id is "<batch>-<revision>".
+func batchOf(subject string) (events.Kind, batchID, bool) {
+	kind, queue, job, id, err := events.ParseEventSubject(subject)
+	cut := strings.LastIndexByte(id, '-')
+	if err != nil || cut <= 0 {
+		return "", batchID{}, false
+	}
+	return kind, batchID{queue: queue, job: job, n: id[:cut]}, true
+}
+
+// outlive is a context for work that may go on for the drain time after ctx has ended.
+func outlive(ctx context.Context, drain time.Duration) (work context.Context, stop func()) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(drain)
+		defer timer.Stop()
+		select {
+		case <-work.Done():
+		case <-timer.C:
+			cancel()
+		}
+	})
+	return work, func() { unhook(); cancel() }
+}
