@@ -149,6 +149,8 @@ func (r *rowReader) describe(err error, line []byte) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		text, column = "EOF while parsing a value", int64(len(line))
+	case strings.Contains(reason, "literal"):
+		text = "expected ident"
 	case strings.Contains(reason, "surrogate"):
 		text = "lone leading surrogate in hex escape"
 	case strings.Contains(reason, "escape"):
