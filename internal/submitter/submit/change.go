@@ -1,0 +1,139 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// maxErrorText bounds last errors and the provider's words in results (design.md section 4).
+const maxErrorText = 1 << 10
+
+// enter changes the batch's state. What it waited for is over. Errors are those of [jobs.Store.Commit].
+func (d *drive) enter(
+	ctx context.Context, state events.BatchState, set func(*events.Batch, time.Time), kinds ...events.Kind,
+) error {
+	seenAt := time.Now()
+	err := d.change(ctx, func(b *events.Batch, at time.Time) {
+		b.State, b.SinceAt = state, at
+		b.Why, b.NextTryAt, b.LastError, b.Hold = "", nil, "", nil
+		set(b, at)
+	}, kinds...)
+	if err == nil {
+		d.memory.entered(&d.batch, seenAt)
+	}
+	return err
+}
+
+// note changes what the batch says of itself, its state being the same: the waits that began with the state go on.
+func (d *drive) note(ctx context.Context, set func(*events.Batch, time.Time), kinds ...events.Kind) error {
+	err := d.change(ctx, set, kinds...)
+	if err == nil {
+		d.memory.noted(&d.batch)
+	}
+	return err
+}
+
+func (d *drive) change(ctx context.Context, set func(*events.Batch, time.Time), kinds ...events.Kind) error {
+	c := jobs.NewChange(time.Now())
+	next := d.batch
+	set(&next.Batch, c.At())
+	c.Batch(&next, kinds...)
+	if err := d.config.Jobs.Commit(ctx, c); err != nil {
+		return err
+	}
+	d.batch = next
+	d.listed, d.listing = false, nil
+	return nil
+}
+
+// tell publishes an event of the batch without changing it. One kind is told once for each revision.
+func (d *drive) tell(ctx context.Context, kind events.Kind, text string) error {
+	c := jobs.NewChange(time.Now())
+	c.BatchEvent(&d.batch, kind, text)
+	if err := d.config.Jobs.Commit(ctx, c); err != nil && !jobs.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// hold holds the batch for a person, visibly. It is idempotent.
+func (d *drive) hold(ctx context.Context, code, message string) error {
+	if d.batch.Hold != nil && d.batch.Hold.Code == code {
+		return nil
+	}
+	d.log.Error().Str("code", code).Str("reason", message).Msg("batch held")
+	return d.note(ctx, func(b *events.Batch, at time.Time) { setHold(b, code, message, at) }, events.BatchHeld)
+}
+
+func setHold(b *events.Batch, code, message string, at time.Time) {
+	b.Hold = &events.Hold{Code: code, Message: cut(message), At: at}
+	b.Why, b.NextTryAt = code, nil
+}
+
+// failed is a call that failed and can be repeated: again after a delay that grows. The state says so when the reason is new, and after many
+// failures asks for attention.
+func (d *drive) failed(ctx context.Context, why string, err error) (step, error) {
+	if ctx.Err() != nil {
+		return step{}, ctx.Err()
+	}
+	delay := retryDelay(d.memory.failures)
+	d.memory.failures++
+	d.log.Warn().Err(err).Str("why", why).Dur("delay", delay).Msg("provider call failed")
+	next := step{delay: delay, why: why}
+	switch {
+	case d.memory.failures == alarmFailures:
+		return next, d.note(ctx, d.waiting(why, err, delay), events.BatchNeedsAttention)
+	case d.batch.Why != why:
+		return next, d.note(ctx, d.waiting(why, err, delay))
+	}
+	return next, nil
+}
+
+// waiting says what the batch waits for. Next to a cancel it is no reason to wait with polling.
+func (d *drive) waiting(why string, err error, delay time.Duration) func(*events.Batch, time.Time) {
+	return func(b *events.Batch, at time.Time) {
+		next := at.Add(delay)
+		b.Why, b.NextTryAt, b.LastError = why, &next, cut(err.Error())
+	}
+}
+
+// submitted follows a remote batch. The answer to a paid call must not be lost to the end of ctx, so it is stored beyond it.
+func (d *drive) submitted(ctx context.Context, remote *doubleword.Batch, fenced bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
+	defer cancel()
+	return d.enter(ctx, events.BatchSubmitted, func(b *events.Batch, at time.Time) {
+		next := at.Add(d.config.FirstPollInterval)
+		b.ProviderBatchID, b.Fenced, b.Status = remote.ID, fenced, remote.Status
+		b.Attempt = max(b.Attempt, 1)
+		if remote.InputFileID != "" {
+			b.FileID = remote.InputFileID
+		}
+		b.OutputFileID, b.ErrorFileID = remote.OutputFileID, remote.ErrorFileID
+		b.Counts = events.Counts(remote.Counts)
+		b.SubmittedAt, b.NextPollAt = &at, &next
+		if !remote.ExpiresAt.IsZero() {
+			b.ExpiresAt = &remote.ExpiresAt
+		}
+	}, events.BatchIsSubmitted)
+}
+
+// isUnknown reports whether a change may have been stored.
+func isUnknown(err error) bool { return errors.Is(err, jetstore.ErrUnknown) }
+
+// cut shortens a text to what states and results may hold.
+func cut(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	end := maxErrorText
+	for end > 0 && s[end]&0xC0 == 0x80 { // do not split a character
+		end--
+	}
+	return s[:end]
+}

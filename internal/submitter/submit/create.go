@@ -1,0 +1,120 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// maxPostDelay is how old a won change to creating may be, by the own clock, for its POST to go out (design.md 5.4).
+const maxPostDelay = 5 * time.Second
+
+var errTooLate = errors.New("the change to creating took too long")
+
+// create wins creating with the given input file, and posts.
+func (d *drive) create(ctx context.Context, fileID string) (step, error) {
+	before := time.Now()
+	err := d.enter(ctx, events.BatchCreating, func(b *events.Batch, at time.Time) {
+		next := at.Add(d.patience.answer)
+		b.FileID, b.Owner, b.Attempt = fileID, d.config.Owner, max(b.Attempt, 1)
+		b.Why, b.NextTryAt = "create_unanswered", &next
+	}, events.BatchIsCreating)
+	if err != nil {
+		return step{}, err
+	}
+	if time.Since(before) > maxPostDelay {
+		return d.notPosted(ctx, verdict{why: "create_not_sent", delay: firstRetryWait}, errTooLate)
+	}
+	return d.post(ctx)
+}
+
+// post makes the one paid call. It is called only by [drive.create], right after its change.
+func (d *drive) post(ctx context.Context) (step, error) {
+	last, cancel := d.lastCall(ctx)
+	defer cancel()
+	remote, err := d.provider.CreateBatch(last, newBatch(d.config.BusID, &d.batch.Batch))
+	if err != nil {
+		return d.answered(ctx, err)
+	}
+	if err := d.submitted(ctx, &remote, false); err != nil {
+		return d.lostAnswer(ctx, &remote, err)
+	}
+	d.log.Info().Str("provider_batch", remote.ID).Int("rows", d.batch.Rows).Msg("batch submitted")
+	return step{}, nil
+}
+
+// lastCall is the context of a POST: one hard deadline, and when ctx ends, DrainTimeout more: an answer that comes in time is worth a
+// quarter of an hour of waiting and listing.
+func (d *drive) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.CreateTimeout)
+	stop := context.AfterFunc(ctx, func() {
+		drain := time.NewTimer(d.config.DrainTimeout)
+		defer drain.Stop()
+		select {
+		case <-drain.C:
+			cancel()
+		case <-call.Done():
+		}
+	})
+	return call, func() { stop(); cancel() }
+}
+
+// answered is a POST that gave no batch.
+func (d *drive) answered(ctx context.Context, err error) (step, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
+	defer cancel()
+	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
+	d.log.Warn().Err(err).Str("why", v.why).Str("code", v.code).Msg("create failed")
+	switch v.cure {
+	case cureUnknown:
+		return d.unanswered(ctx, err)
+	case cureRetry:
+		return d.notPosted(ctx, v, err)
+	case cureHold:
+		return step{done: true}, d.enter(ctx, events.BatchUploaded, func(b *events.Batch, at time.Time) {
+			setHold(b, v.code, err.Error(), at)
+			b.LastError = cut(err.Error())
+		}, events.BatchHeld)
+	default:
+		return d.refuse(ctx, v, err)
+	}
+}
+
+// unanswered leaves creating as it is, says why, and waits for the time to look.
+func (d *drive) unanswered(ctx context.Context, err error) (step, error) {
+	note := func(b *events.Batch, _ time.Time) { b.LastError = cut(err.Error()) }
+	return step{delay: d.patience.answer, why: "create_unanswered"}, d.note(ctx, note)
+}
+
+// notPosted goes back to uploaded: it is sure that no batch was made.
+func (d *drive) notPosted(ctx context.Context, v verdict, err error) (step, error) {
+	d.memory.refusals++
+	return step{delay: v.delay, why: v.why}, d.enter(ctx, events.BatchUploaded, d.waiting(v.why, err, v.delay), events.BatchIsUploaded)
+}
+
+// lostAnswer is a batch that was made, and whose id could not be stored. Where the state follows another one by now, this one is stopped;
+// else whoever looks finds it.
+func (d *drive) lostAnswer(ctx context.Context, remote *doubleword.Batch, cause error) (step, error) {
+	if !jobs.IsConflict(cause) {
+		return step{}, cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
+	defer cancel()
+	now, err := d.config.Jobs.Batch(ctx, d.batch.Queue, d.batch.Job, d.batch.N)
+	if err != nil {
+		return step{}, err
+	}
+	followed := now.ProviderBatchID != "" || now.State.Ended()
+	if !followed || now.ProviderBatchID == remote.ID {
+		return step{}, cause
+	}
+	d.batch = now
+	if next, err := d.stopTwins(ctx, []doubleword.Batch{*remote}); err != nil || next.delay > 0 {
+		return next, err
+	}
+	return step{}, cause
+}

@@ -1,0 +1,45 @@
+// Package submit brings planned batches to the provider and pays for each of them once, over crashes, lost replies, paused processes, two
+// replicas and a bus restored from yesterday (design.md 5.4).
+//
+// # The states
+//
+// Every arrow is one compare-and-set of the batch's state with its event; whoever loses it reads again and decides again.
+//
+//	planned ──list, upload──► uploaded ──list──► creating ──POST──► submitted
+//	                            ▲                  │  │ no answer            ▲ ▲
+//	                            └─ surely not done ┘  │ wait, list: found ───┘ │
+//	                                                  ▼ not found              │
+//	                                              fencing: list, delete the    │
+//	                                              input file, wait, list ──────┘ found: adopted as fenced
+//	                                                  │ not found: upload anew
+//	                                                  └──► creating (attempt+1)
+//
+// Definite refusals that name a row or a size end the batch as refused: its rows are answered, or go to follow-ups. A cancelled job's
+// batches end as cancelled, from creating and fencing only after the same lists and the same fence. Everything else that cannot go on is a
+// hold with its reason.
+//
+// # Why it pays once
+//
+// The POST goes out only right after its process has won the change to creating; whoever finds creating never posts. It waits, on its own
+// monotonic clock from when it first saw that revision, for CreateTimeout + QuietPeriod:
+//
+//	|◄──── CreateTimeout ────►|◄──────────── QuietPeriod ────────────►|
+//	CAS, POST             client gives up    server may still commit,    list: what was made is seen
+//	                                         then list replicas catch up
+//
+// A process that was paused between its change and its POST can still send it later than that. So before a second POST the first one's input
+// file is deleted: the provider makes no batch of a file that is gone, and cancels one that was made of it. The file's deletion must be proven
+// (200 deleted, or a listing that shows a newer file of ours and not the old one), or the batch is held.
+//
+// # Finding what was made
+//
+// The remote metadata carries the batch's path "<bus id>/<queue>/<job>/<n>/", its manifest digest and the attempt; the input file's name
+// carries the path too. The provider's search folds case and reads "_" as a wildcard, so what it finds is compared exactly. A batch of our path
+// with another digest was planned by a bus that has since been restored to an older day: it is never adopted, and nothing is posted beside it.
+//
+// # How the code is cut
+//
+// [decide] is the protocol: a pure, total function from what is known to the next action. A drive reads the state, decides, does one
+// action, and goes round until the batch is submitted, ended, held, or has to wait. What a process knows and no state holds (when it first saw
+// a revision, whether it owns a fence, how far that got) is its memory of the batch; losing it costs time and never money.
+package submit

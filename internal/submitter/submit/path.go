@@ -1,0 +1,52 @@
+package submit
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// Keys of a remote batch's metadata.
+const (
+	MetaPath    = "batchbus"         // the path, see [Path]
+	MetaDigest  = "batchbus_digest"  // [events.Batch.Digest]
+	MetaAttempt = "batchbus_attempt" // the attempt of the POST that made it, decimal
+)
+
+// Path is what a batch is called at the provider: "<bus id>/<queue>/<job>/<n>/". It ends in a slash so that batch 1 is no part of batch 1-1
+// or 11. A path never changes its digest.
+func Path(busID string, b *events.Batch) string {
+	return strings.Join([]string{busID, b.Queue, b.Job, b.N, ""}, "/")
+}
+
+// filePrefix begins the names of a batch's input files. The dot stands in no token, so no two batches share one.
+func filePrefix(busID string, b *events.Batch) string {
+	return strings.Join([]string{"batchbus", busID, b.Queue, b.Job, b.N, ""}, ".")
+}
+
+func fileName(busID string, b *events.Batch, attempt int) string {
+	return filePrefix(busID, b) + strconv.Itoa(attempt) + ".jsonl"
+}
+
+// searchText is s as the provider's search takes it: matching folds case there.
+func searchText(s string) string { return strings.ToLower(s) }
+
+func newBatch(busID string, b *events.Batch) doubleword.NewBatch {
+	return doubleword.NewBatch{
+		InputFileID: b.FileID, Endpoint: b.URL, CompletionWindow: b.Window,
+		Metadata: map[string]string{
+			MetaPath: Path(busID, b), MetaDigest: b.Digest, MetaAttempt: strconv.Itoa(b.Attempt),
+		},
+	}
+}
+
+// attemptOf is the attempt of the POST that made a remote batch; 0 when it does not say.
+func attemptOf(remote *doubleword.Batch) int {
+	attempt, err := strconv.Atoi(remote.Metadata[MetaAttempt])
+	if err != nil {
+		return 0
+	}
+	return attempt
+}

@@ -1,0 +1,172 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/internal/messages"
+	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// resultsInFlight is how many results are under way at a time; more gains nothing (performance-facts.md).
+const resultsInFlight = 256
+
+// ending is how a batch ends that the provider never ran: which places get which result, and what becomes of the others.
+type ending struct {
+	state     events.BatchState
+	why       string
+	entries   []manifest.Entry
+	from, to  int // the places that are answered
+	outcome   events.Outcome
+	attempt   func(planned int) int // the result's attempt, from the manifest's
+	fault     events.Error
+	followUps []jobs.FollowUp
+}
+
+// refuse ends a batch that the provider definitely refuses for its rows: step 6.
+func (d *drive) refuse(ctx context.Context, v verdict, cause error) (step, error) {
+	if v.cure == cureRejectRow && d.batch.LineRefusals >= maxLineRefused {
+		return step{done: true}, d.hold(ctx, events.HoldLineRefusals, cause.Error())
+	}
+	entries, err := manifest.Load(ctx, d.config.Bus, d.batch.Manifest)
+	if err != nil {
+		return d.unreadable(ctx, err)
+	}
+	return d.end(ctx, refusedEnding(v, entries, &d.batch.Batch, cause))
+}
+
+// refusedEnding says what a refusal means for each place. Attempts of rows that never ran stay as they are. It is pure.
+func refusedEnding(v verdict, entries []manifest.Entry, b *events.Batch, cause error) ending {
+	e := ending{
+		state: events.BatchRefused, entries: entries, outcome: events.Rejected,
+		attempt: func(planned int) int { return planned },
+		fault:   events.Error{Code: events.CodeRefusedRow, Message: cut(cause.Error())},
+	}
+	if refusal, ok := errors.AsType[*doubleword.Error](cause); ok {
+		e.fault.StatusCode = refusal.Status
+		if refusal.Text != "" {
+			e.fault.Message = cut(refusal.Text)
+		}
+	}
+	switch v.cure {
+	case cureRejectRow:
+		e.why, e.from, e.to = "row_refused", v.line-1, v.line
+		rest := slices.Concat(entries[:e.from], entries[e.to:])
+		if len(rest) > 0 {
+			e.followUps = []jobs.FollowUp{{Rows: rest, LineRefusals: b.LineRefusals + 1}}
+		}
+	case cureSplit:
+		e.why = "too_large"
+		half := len(entries) / 2
+		e.followUps = []jobs.FollowUp{
+			{Rows: entries[:half], LineRefusals: b.LineRefusals}, {Rows: entries[half:], LineRefusals: b.LineRefusals},
+		}
+	default:
+		e.why, e.to = "rows_refused", len(entries)
+	}
+	return e
+}
+
+// endCancelled ends a batch of a cancelled job that the provider does not have.
+func (d *drive) endCancelled(ctx context.Context) (step, error) {
+	entries, err := manifest.Load(ctx, d.config.Bus, d.batch.Manifest)
+	if err != nil {
+		return d.unreadable(ctx, err)
+	}
+	return d.end(ctx, ending{
+		state: events.BatchCancelled, why: "job_cancelled", entries: entries, to: len(entries), outcome: events.Cancelled,
+		attempt: func(planned int) int { return planned - 1 }, // this try was not made
+		fault: events.Error{
+			Code: events.CodeCancelled, Message: "the job was cancelled before the row was sent", Retryable: true,
+		},
+	})
+}
+
+// end stores the results and then makes the settle publish: a place is settled only after its result is stored.
+func (d *drive) end(ctx context.Context, e ending) (step, error) {
+	cursor, err := d.config.Jobs.Cursor(ctx, &d.batch)
+	if err != nil {
+		return step{}, err
+	}
+	if err := d.answer(ctx, e); err != nil {
+		return d.unreadable(ctx, err)
+	}
+	for place := e.from; place < e.to; place++ {
+		if !cursor.Settled.Has(place) {
+			cursor.Settled.Set(place)
+			cursor.Totals.Count(e.outcome, false, events.Usage{})
+		}
+	}
+	fileID := d.batch.FileID
+	err = d.config.Jobs.Settle(ctx, d.config.Bus, jobs.Settlement{
+		Batch: &d.batch, Cursor: &cursor, State: e.state, Why: e.why, FollowUps: e.followUps,
+	})
+	if err != nil {
+		return d.unreadable(ctx, err)
+	}
+	d.log.Info().Str("state", string(e.state)).Str("why", e.why).Int("answered", e.to-e.from).Msg("batch ended")
+	d.dropFile(ctx, fileID)
+	_, err = d.config.Jobs.Complete(ctx, d.batch.Queue, d.batch.Job)
+	return step{}, err
+}
+
+// answer publishes the result of every place that gets one. One that stands already is as good: a row has one result, for ever.
+func (d *drive) answer(ctx context.Context, e ending) error {
+	window := d.config.Bus.NewWindow(resultsInFlight)
+	chosen := e.entries[e.from:e.to]
+	for row, err := range manifest.Rows(ctx, d.config.Bus, d.batch.Queue, d.batch.Job, chosen) {
+		if err != nil {
+			return err
+		}
+		m, err := d.message(ctx, e, row, &chosen[row.Place])
+		if err != nil {
+			return err
+		}
+		if err := window.PublishOnce(ctx, m, nil); err != nil {
+			return fmt.Errorf("publish result: %w", err)
+		}
+	}
+	if err := window.Flush(ctx); err != nil {
+		return fmt.Errorf("publish results: %w", err)
+	}
+	return nil
+}
+
+func (d *drive) message(ctx context.Context, e ending, row manifest.Placed, planned *manifest.Entry) (*nats.Msg, error) {
+	fault := e.fault
+	fault.Line = row.Line
+	result := events.Result{
+		CustomID: row.CustomID, Queue: d.batch.Queue, Job: d.batch.Job, Outcome: e.outcome, Error: &fault,
+		Batch: d.batch.N, Attempt: e.attempt(planned.Attempt), CompletedAt: time.Now(),
+	}
+	m := messages.Result(&result, planned.Source)
+	return d.config.Bus.Fit(ctx, jetstore.StreamResults, m, messages.ResultEnvelope(&result))
+}
+
+// unreadable is a batch whose rows cannot be read or answered: a hold where waiting does not help.
+func (d *drive) unreadable(ctx context.Context, err error) (step, error) {
+	switch {
+	case jobs.IsConflict(err), isUnknown(err), ctx.Err() != nil:
+		return step{}, err
+	case errors.Is(err, manifest.ErrRowsGone):
+		return step{done: true}, d.hold(ctx, events.HoldRowsOlder, err.Error())
+	case errors.Is(err, manifest.ErrCorrupt), errors.Is(err, jetstore.ErrDigest):
+		return step{done: true}, d.hold(ctx, events.HoldManifestMissing, err.Error())
+	case errors.Is(err, jetstore.ErrObjectMissing) && d.memory.failures >= objectMisses:
+		return step{done: true}, d.hold(ctx, events.HoldManifestMissing, err.Error())
+	case errors.Is(err, jetstore.ErrObjectMissing):
+		return d.failed(ctx, "object_missing", err)
+	case errors.Is(err, jetstore.ErrTooBig), jetstore.Classify(err) == jetstore.Refused:
+		return step{done: true}, d.hold(ctx, events.HoldPublish, err.Error())
+	}
+	return step{}, err
+}
