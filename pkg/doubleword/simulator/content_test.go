@@ -2,6 +2,7 @@ package simulator_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestAReaderBySkipSeesEveryRowOnceWhileRowsArrive(t *testing.T) {
 				seen[line[len(`{"id":"batch_req_`):][:36]]++
 				skip++
 			}
-			if got := a.header.Get("X-Last-Line"); got != fmt.Sprint(skip) {
+			if got := a.header.Get("X-Last-Line"); got != strconv.Itoa(skip) {
 				t.Errorf("X-Last-Line %s after %d lines", got, skip)
 			}
 			return a.header.Get("X-Incomplete") == "true"

@@ -101,6 +101,7 @@ func TestMissingRowsAreCountedAndInNeitherFile(t *testing.T) {
 }
 
 func TestALateRowAppearsBehindTheCursor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := start(t, simulator.Config{Faults: []simulator.Fault{
 			{Kind: simulator.FaultLateRow, CustomIDs: []string{"row-0001"}, Delay: time.Minute},
@@ -124,6 +125,7 @@ func TestALateRowAppearsBehindTheCursor(t *testing.T) {
 }
 
 func TestALaggingListDoesNotSeeWhatIsYoung(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := start(t, simulator.Config{Faults: []simulator.Fault{{Kind: simulator.FaultListLag, Delay: time.Minute, Count: -1}}})
 		batch := p.create(p.upload(chatRows(1)))

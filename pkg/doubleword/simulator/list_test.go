@@ -93,6 +93,7 @@ func TestFilesAreListedWithTheVirtualOnes(t *testing.T) {
 }
 
 func TestTimePassesOnlyByTheClockOfTheBubble(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := start(t, simulator.Config{Seed: 2, Latency: time.Hour, RowsPerSecond: 10})
 		batch := p.create(p.upload(chatRows(100)))

@@ -52,6 +52,9 @@ func (w *pipeWriter) serve(h http.Handler, r *http.Request) {
 		if p := recover(); p != nil {
 			w.once.Do(func() { close(w.started) })
 			_ = w.out.CloseWithError(io.ErrUnexpectedEOF)
+			if p != http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
+				panic(p)
+			}
 			return
 		}
 		w.WriteHeader(http.StatusOK)
