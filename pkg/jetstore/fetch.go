@@ -96,9 +96,7 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 	if err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	options := []jetstream.FetchOpt{jetstream.FetchContext(limit)}
+	options := []jetstream.FetchOpt{jetstream.FetchContext(until(ctx, wait))}
 	if maxBytes > 0 {
 		options = append(options, jetstream.FetchMaxBytes(maxBytes))
 	}
@@ -121,6 +119,23 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 	}
 	p.pause = newPause()
 	return ctx.Err()
+}
+
+// serverSide is a context for nats.go's FetchContext, which asks the server to end the pull nine tenths of the way to the deadline and
+// itself stops listening at Done. With Done at the deadline, what the server sent in its last moment would be lost on a busy
+// machine, until its AckWait ends; so Done is the parent's, and the pull ends by the server's word (or nats.go's own limit, 1 s
+// later).
+type serverSide struct {
+	context.Context //nolint:containedctx // it is one
+	deadline        time.Time
+}
+
+// Deadline is what the server hears.
+func (c serverSide) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// until makes a pull of which the server hears that it ends after wait.
+func until(ctx context.Context, wait time.Duration) context.Context {
+	return serverSide{ctx, time.Now().Add(wait + min(wait/9, time.Second))}
 }
 
 // over are the ways in which a pull ends that are no failure.
