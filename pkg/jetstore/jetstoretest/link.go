@@ -37,7 +37,8 @@ func (l *Link) InProcessConn() (net.Conn, error) {
 }
 
 // LoseAfter lets so many more bytes come from the server and loses everything behind them, while what the client sends
-// still arrives.
+// still arrives. In a bubble the connection must be up when it is called (flush it before): nats.go waits for a handshake
+// with a lock held, and fake time stands still meanwhile.
 func (l *Link) LoseAfter(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
