@@ -2,8 +2,10 @@ package simulator_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
@@ -220,6 +222,32 @@ func TestRetryMovesFailedRowsWithinTheBatch(t *testing.T) {
 	if n := len(lines(out)); n != 60 || !strings.Contains(out, rowID) || p.content(ids.errors, "").body != "" {
 		t.Errorf("%d lines after all retries", n)
 	}
+}
+
+func TestRowsThatACancelStoppedRunAfterARetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := start(t, simulator.Config{Seed: 7, RowsPerSecond: 20, FailureRate: 0.5})
+		var rows strings.Builder
+		for i := range 60 {
+			rows.WriteString(chatRow("hot-"+strconv.Itoa(i), `,"temperature":3`) + chatRow("row-"+strconv.Itoa(i), ""))
+		}
+		ids := p.create(p.upload(rows.String()))
+		for range 5 { // each between two steps of the run, so that a step finds its rows gone
+			time.Sleep(125 * time.Millisecond)
+			p.call(http.MethodPost, "/v1/batches/"+ids.id+"/cancel", "")
+			p.call(http.MethodPost, "/v1/batches/"+ids.id+"/retry", "")
+		}
+		time.Sleep(time.Minute)
+		p.untilStatus(ids.id, "completed")
+		failed := p.content(ids.errors, "").body
+		if strings.Count(failed, "hot-") != 60 || strings.Contains(p.content(ids.output, "").body, "hot-") {
+			t.Errorf("%d hot rows failed", strings.Count(failed, "hot-"))
+		}
+		if strings.Contains(failed, `\"type\":\"\"`) || !strings.Contains(failed, "row-") {
+			t.Error("a failed row gives no reason")
+		}
+	})
 }
 
 func TestADeletedBatchIsGoneButItsRowsLinger(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -110,9 +109,9 @@ func (s *Simulator) dropRows(f *file) error {
 	if f.rows == nil || s.state.needed(f, time.Now()) {
 		return nil
 	}
-	path := f.rows.path
+	name := f.rows.name
 	f.rows = nil
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.spools.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove rows: %w", err)
 	}
 	return nil

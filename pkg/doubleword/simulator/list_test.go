@@ -74,7 +74,7 @@ func TestFilesAreListedWithTheVirtualOnes(t *testing.T) {
 	t.Parallel()
 	p := start(t, simulator.Config{})
 	batch := p.create(p.upload(chatRows(1)))
-	p.uploadFields(field{"file", "plain.jsonl", chatRows(1)})
+	p.uploadFields(field{"file", "Plain.jsonl", chatRows(1)})
 	for query, want := range map[string]int{
 		"": 4, "?purpose=batch": 1, "?purpose=batch_output": 1, "?purpose=batch_error": 1, "?search=PLAIN": 1,
 		"?search=batch-" + batch.id: 2, "?limit=0": 1, "?order=asc&limit=3": 3,
@@ -116,6 +116,12 @@ func TestTimePassesOnlyByTheClockOfTheBubble(t *testing.T) {
 		if status() != "completed" {
 			t.Errorf("after the sweep: %v", status())
 		}
+		hopeless := p.create(p.upload(chatRow("hot", `,"temperature":3`)))
+		time.Sleep(time.Hour + time.Second)
+		if status() != "failed" {
+			t.Errorf("all rows failed, unread: %v", status())
+		}
+		p.call(http.MethodDelete, "/v1/batches/"+hopeless.id, "")
 		time.Sleep(24 * time.Hour)
 		b := p.get("/v1/batches/" + batch.id).json(t)
 		if b["status"] != "completed" || b["expired_at"] != b["expires_at"] {

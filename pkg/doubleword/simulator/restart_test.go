@@ -93,6 +93,19 @@ func TestEveryOperationSurvivesARestart(t *testing.T) {
 	}
 }
 
+func TestASecondKillLosesNothingOfTheFirstRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range 3 {
+		p := start(t, simulator.Config{Dir: dir})
+		if got := len(p.sim.Ledger().Uploads); got != n {
+			t.Errorf("life %d begins with %d uploads", n+1, got)
+		}
+		p.upload(chatRows(1))
+		dir = killed(t, dir)
+	}
+}
+
 func TestAClosedSimulatorChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := start(t, simulator.Config{})

@@ -19,6 +19,7 @@ type Simulator struct {
 	cfg     Config
 	mux     *http.ServeMux
 	dir     string
+	spools  *os.Root
 	words   []string
 	stop    chan struct{}
 	running sync.WaitGroup
@@ -41,7 +42,7 @@ func New(cfg Config) (*Simulator, error) {
 	}
 	s.mux = s.routes()
 	if err := s.open(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	s.resume()
 	return s, nil
@@ -57,6 +58,10 @@ func (s *Simulator) open() error {
 	}
 	if err := os.MkdirAll(s.spoolDir(), 0o700); err != nil {
 		return fmt.Errorf("create directory: %w", err)
+	}
+	var err error
+	if s.spools, err = os.OpenRoot(s.spoolDir()); err != nil {
+		return fmt.Errorf("open directory: %w", err)
 	}
 	if s.cfg.Dir == "" {
 		return nil
@@ -78,8 +83,8 @@ func (s *Simulator) recover() error {
 		if f.role != inputFile || !s.state.needed(f, now) {
 			continue
 		}
-		if f.rows, err = openIndex(s.spoolPath(f.ID)); err != nil {
-			return errors.Join(err, j.close())
+		if f.rows, err = openIndex(s.spools, spoolName(f.ID)); err != nil {
+			return err
 		}
 	}
 	return s.sweepSpools()
@@ -95,7 +100,7 @@ func (s *Simulator) sweepSpools() error {
 		if f, ok := s.state.files[strings.TrimSuffix(e.Name(), ".jsonl")]; ok && f.rows != nil {
 			continue
 		}
-		if err := os.Remove(filepath.Join(s.spoolDir(), e.Name())); err != nil {
+		if err := s.spools.Remove(e.Name()); err != nil {
 			return fmt.Errorf("remove leftover: %w", err)
 		}
 	}
@@ -136,11 +141,20 @@ func (s *Simulator) Close() error {
 	}
 	close(s.stop)
 	s.running.Wait()
+	err := errors.Join(s.closeSpools(), s.journal.close())
 	if s.cfg.Dir == "" {
-		if err := os.RemoveAll(s.dir); err != nil {
-			return fmt.Errorf("remove temporary directory: %w", err)
-		}
+		err = errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return err
+}
+
+// closeSpools also serves a New that failed early.
+func (s *Simulator) closeSpools() error {
+	if s.spools == nil {
 		return nil
 	}
-	return s.journal.close()
+	if err := s.spools.Close(); err != nil {
+		return fmt.Errorf("close directory: %w", err)
+	}
+	return nil
 }

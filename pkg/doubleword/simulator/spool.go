@@ -11,18 +11,19 @@ import (
 
 // rowIndex finds the stored rows of one file: eight bytes a row in memory, the rows themselves on disk.
 type rowIndex struct {
-	path string
+	root *os.Root // the directory of all spools: no name can lead out of it
+	name string
 	ends []int64 // where each row's line ends, LF included
 }
 
 // openIndex indexes a spool that an earlier process wrote.
-func openIndex(path string) (*rowIndex, error) {
-	f, err := os.Open(path)
+func openIndex(root *os.Root, name string) (*rowIndex, error) {
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open rows: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	index, lines, at := &rowIndex{path: path}, bufio.NewReaderSize(f, 1<<16), int64(0)
+	index, lines, at := &rowIndex{root: root, name: name}, bufio.NewReaderSize(f, 1<<16), int64(0)
 	for {
 		part, err := lines.ReadSlice('\n')
 		at += int64(len(part))
@@ -56,7 +57,7 @@ type rowSource struct {
 const readAhead = 64 << 10
 
 func (x *rowIndex) open() (*rowSource, error) {
-	f, err := os.Open(x.path)
+	f, err := x.root.Open(x.name)
 	if err != nil {
 		return nil, fmt.Errorf("open rows: %w", err)
 	}
@@ -118,15 +119,15 @@ func (w *spoolWriter) add(line []byte) error {
 }
 
 // keep names the spool for good.
-func (w *spoolWriter) keep(path string) (*rowIndex, error) {
+func (w *spoolWriter) keep(root *os.Root, name string) (*rowIndex, error) {
 	err := errors.Join(w.buf.Flush(), w.file.Close())
 	if err == nil {
-		err = os.Rename(w.file.Name(), path)
+		err = root.Rename(filepath.Base(w.file.Name()), name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep spool: %w", err)
 	}
-	w.index.path = path
+	w.index.root, w.index.name = root, name
 	return &w.index, nil
 }
 
@@ -136,6 +137,4 @@ func (w *spoolWriter) discard() {
 	_ = os.Remove(w.file.Name())
 }
 
-func (s *Simulator) spoolPath(fileID string) string {
-	return filepath.Join(s.dir, "files", fileID+".jsonl")
-}
+func spoolName(fileID string) string { return fileID + ".jsonl" }

@@ -215,7 +215,7 @@ func (s *Simulator) commitUpload(u *upload) (fileObject, error) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	opened := u.opened(s.newID("file", now), now)
-	rows, err := u.spool.keep(s.spoolPath(opened.ID))
+	rows, err := u.spool.keep(s.spools, spoolName(opened.ID))
 	if err != nil {
 		return fileObject{}, err
 	}
