@@ -119,7 +119,7 @@ func TestCreateBatchIsOneAttemptWhateverHappens(t *testing.T) {
 			handler, n := counted(c.handler)
 			server := newServer(t, handler)
 			client := newClient(t, server, func(config *doubleword.Config) {
-				config.CreateTimeout, config.RetryTimeout = 300*time.Millisecond, 30*time.Second
+				config.CallTimeout, config.CreateTimeout, config.RetryTimeout = 300*time.Millisecond, 300*time.Millisecond, 30*time.Second
 			})
 			// A connection used before is the one on which net/http would send again.
 			_, _ = client.CancelBatch(t.Context(), "warm")

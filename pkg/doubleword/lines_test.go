@@ -99,20 +99,32 @@ func TestErrorsAreDecodedToTheInnermostMessage(t *testing.T) {
 		want       want
 	}{
 		{"three layers", threeDeep, want{"unsupported_parameter", "bad <thing>", "NonRetriableHttpStatus", 400, false}},
-		{"merged results hold it as a string", `{"id":"1","response_body":null,"status":"failed","error":"{\"type\":\"RetriableHttpStatus\",\"details\":{\"status\":503,\"body\":\"<html>no</html>\"}}"}`,
-			want{"RetriableHttpStatus", "<html>no</html>", "RetriableHttpStatus", 503, true}},
-		{"a network error", `{"error":{"code":null,"message":"{\"type\":\"NetworkError\",\"details\":{\"error\":\"{\\\"message\\\":\\\"reset\\\",\\\"sources\\\":[]}\"}}"}}`,
-			want{"NetworkError", "reset", "NetworkError", 0, true}},
+		{
+			"merged results hold it as a string", `{"id":"1","response_body":null,"status":"failed","error":"{\"type\":\"RetriableHttpStatus\",\"details\":{\"status\":503,\"body\":\"<html>no</html>\"}}"}`,
+			want{"RetriableHttpStatus", "<html>no</html>", "RetriableHttpStatus", 503, true},
+		},
+		{
+			"a network error", `{"error":{"code":null,"message":"{\"type\":\"NetworkError\",\"details\":{\"error\":\"{\\\"message\\\":\\\"reset\\\",\\\"sources\\\":[]}\"}}"}}`,
+			want{"NetworkError", "reset", "NetworkError", 0, true},
+		},
 		{"a kind without details", `{"error":{"code":null,"message":"{\"type\":\"BatchTerminated\"}"}}`, want{"BatchTerminated", "BatchTerminated", "BatchTerminated", 0, true}},
-		{"a row that could not be prepared", `{"error":{"message":"{\"type\":\"RequestBuilderError\",\"details\":{\"error\":\"bad header\"}}"}}`,
-			want{"RequestBuilderError", "bad header", "RequestBuilderError", 0, false}},
-		{"credit ran out", `{"error":{"message":"{\"type\":\"NonRetriableHttpStatus\",\"details\":{\"status\":402,\"body\":\"no credit\"}}"}}`,
-			want{"NonRetriableHttpStatus", "no credit", "NonRetriableHttpStatus", 402, false}},
-		{"the guide's plain shape", `{"id":"x","custom_id":"a","error":{"code":"invalid_request","message":"Missing required parameter"}}`,
-			want{"invalid_request", "Missing required parameter", "", 0, false}},
+		{
+			"a row that could not be prepared", `{"error":{"message":"{\"type\":\"RequestBuilderError\",\"details\":{\"error\":\"bad header\"}}"}}`,
+			want{"RequestBuilderError", "bad header", "RequestBuilderError", 0, false},
+		},
+		{
+			"credit ran out", `{"error":{"message":"{\"type\":\"NonRetriableHttpStatus\",\"details\":{\"status\":402,\"body\":\"no credit\"}}"}}`,
+			want{"NonRetriableHttpStatus", "no credit", "NonRetriableHttpStatus", 402, false},
+		},
+		{
+			"the guide's plain shape", `{"id":"x","custom_id":"a","error":{"code":"invalid_request","message":"Missing required parameter"}}`,
+			want{"invalid_request", "Missing required parameter", "", 0, false},
+		},
 		{"nothing known", `{"response":null,"error":{"code":null,"message":"Unknown error"}}`, want{"", "Unknown error", "", 0, true}},
-		{"a 4xx with its error in the body", `{"response":{"status_code":400,"body":{"error":{"message":"no top_k","type":"invalid_request_error","code":"unsupported_parameter"}}},"error":null}`,
-			want{"unsupported_parameter", "no top_k", "invalid_request_error", 400, false}},
+		{
+			"a 4xx with its error in the body", `{"response":{"status_code":400,"body":{"error":{"message":"no top_k","type":"invalid_request_error","code":"unsupported_parameter"}}},"error":null}`,
+			want{"unsupported_parameter", "no top_k", "invalid_request_error", 400, false},
+		},
 		{"a 5xx with a text body", `{"response":{"status_code":502,"body":"bad gateway"},"error":null}`, want{"", "bad gateway", "", 502, true}},
 		{"a 4xx without anything", `{"response":{"status_code":429,"body":null},"error":null}`, want{"", "status 429 without a message", "", 429, true}},
 		{"a list of details", `{"response":{"status_code":422,"body":{"detail":[{"loc":1}]}}}`, want{"", `[{"loc":1}]`, "", 422, false}},

@@ -43,13 +43,17 @@ func TestScannerSplitsOnLFAlone(t *testing.T) {
 		want        []string
 	}{
 		{"nothing", "", 9, []string{`complete 0 partial false tail "" err <nil>`}},
-		{"separators of other kinds", "a\u2028b\u2029c\u0085d\r\n\v\f\x1c\n", 99,
-			[]string{"line a\u2028b\u2029c\u0085d\r", "line \v\f\x1c", `complete 2 partial false tail "" err <nil>`}},
+		{
+			"separators of other kinds", "a\u2028b\u2029c\u0085d\r\n\v\f\x1c\n", 99,
+			[]string{"line a\u2028b\u2029c\u0085d\r", "line \v\f\x1c", `complete 2 partial false tail "" err <nil>`},
+		},
 		{"blank lines count", "\n\nx\n", 9, []string{"line ", "line ", "line x", `complete 3 partial false tail "" err <nil>`}},
 		{"a partial line is not returned", "a\nbc", 9, []string{"line a", `complete 1 partial true tail "bc" err <nil>`}},
 		{"a line of exactly the maximum", "abc\nd\n", 3, []string{"line abc", "line d", `complete 2 partial false tail "" err <nil>`}},
-		{"a line over the maximum is streamed", "a\nabcdefgh\nz\n", 3,
-			[]string{"line a", "long abc|defgh <nil>", "line z", `complete 3 partial false tail "" err <nil>`}},
+		{
+			"a line over the maximum is streamed", "a\nabcdefgh\nz\n", 3,
+			[]string{"line a", "long abc|defgh <nil>", "line z", `complete 3 partial false tail "" err <nil>`},
+		},
 		{"one byte over", "abcd\n", 3, []string{"long abc|d <nil>", `complete 1 partial false tail "" err <nil>`}},
 		{"a long line cut off", "abcdef", 3, []string{"long abc|def unexpected EOF", `complete 0 partial true tail "" err <nil>`}},
 	} {

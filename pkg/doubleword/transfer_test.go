@@ -291,6 +291,7 @@ func TestASlowConsumerIsNotAnIdleTransfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer content.Body.Close()
+	<-time.NewTimer(4 * idle).C
 	_, _ = io.CopyN(io.Discard, content.Body, 1000)
 	<-time.NewTimer(4 * idle).C
 	if n, err := io.Copy(io.Discard, content.Body); err != nil || n != 4<<20-1000 {
