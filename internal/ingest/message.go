@@ -31,9 +31,6 @@ func readMessages(deliveries []jetstore.Delivery) []*message {
 // stored reports whether everything that follows from m is stored.
 func (m *message) stored() bool { return m.pending == 0 && m.failure == nil }
 
-// ends reports whether m is a seal that can be obeyed.
-func (m *message) ends() bool { return m.seals && m.refused == nil }
-
 func (m *message) fail(err error) {
 	if m.failure == nil {
 		m.failure = err

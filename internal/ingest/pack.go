@@ -90,9 +90,9 @@ func (p *packer) drain() []*sheet {
 	return closed
 }
 
-// recycle takes a sheet back whose block nobody reads any more.
+// recycle takes a sheet back whose block nobody reads any more. The memory of an outsized one is let go.
 func (p *packer) recycle(s *sheet) {
-	if len(p.spare) == maxSpare {
+	if len(p.spare) == maxSpare || s.builder.Size() > p.limit {
 		return
 	}
 	clear(s.from)

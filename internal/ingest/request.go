@@ -60,6 +60,9 @@ func readRequest(subject string, header nats.Header, sequence uint64, at time.Ti
 	return r
 }
 
+// ends reports whether r is a seal that can be obeyed.
+func (r *request) ends() bool { return r.seals && r.refused == nil }
+
 // placeholders keeps of a bad subject what can stand in the subject of its dead letter.
 func placeholders(subject string) (queue, job string) {
 	queue, _, _ = strings.Cut(strings.TrimPrefix(subject, events.PrefixRequests), ".")
