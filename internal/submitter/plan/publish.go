@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/block"
+	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/internal/messages"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// publish sends what the verdict calls for into the window. Whoever publishes the same again meets what is there.
+func (s *session) publish(ctx context.Context, m *jetstore.Message, e *block.Entry, v verdict, first *head) error {
+	switch v.do {
+	case reject:
+		return s.result(ctx, e, events.Rejected, &events.Error{
+			Code: v.fault.Code, Message: v.fault.Message, Hint: v.fault.Hint, Line: e.Line, Column: v.fault.Column,
+		})
+	case revoke:
+		return s.result(ctx, e, events.Cancelled, &events.Error{
+			Code: events.CodeCancelled, Message: "the job was cancelled before the row ran", Retryable: true,
+		})
+	case bury:
+		return s.letter(ctx, m, e, v, first)
+	default:
+		return nil
+	}
+}
+
+func (s *session) result(ctx context.Context, e *block.Entry, outcome events.Outcome, why *events.Error) error {
+	r := &events.Result{
+		CustomID: e.CustomID, Queue: s.job.Queue, Job: s.job.Name(), Outcome: outcome, Error: why, CompletedAt: time.Now().UTC(),
+	}
+	m, err := s.fit.Fit(ctx, jetstore.StreamResults, messages.Result(r, e.Source), messages.ResultEnvelope(r))
+	if err != nil {
+		return fmt.Errorf("fit %s result: %w", outcome, err)
+	}
+	return s.window.PublishOnce(ctx, m, nil)
+}
+
+func (s *session) letter(ctx context.Context, m *jetstore.Message, e *block.Entry, v verdict, first *head) error {
+	payload, err := s.payload(ctx, m, e)
+	if err != nil {
+		return err
+	}
+	d := &events.DeadLetter{
+		Code: v.fault.Code, Message: v.fault.Message, Hint: v.fault.Hint, Column: v.fault.Column,
+		CustomID: e.CustomID, Queue: s.job.Queue, Job: s.job.Name(), Source: e.Source.String(),
+		Subject: requestSubject(s.job.Queue, s.job.Name()), Sequence: e.Sequence, Line: e.Line,
+		At: time.Now().UTC(), Payload: payload,
+	}
+	if v.owner != nil {
+		d.First = &first.origin
+	}
+	out, err := s.fit.Fit(ctx, jetstore.StreamDeadletters, messages.DeadLetter(d), messages.DeadLetterEnvelope(d))
+	if err != nil {
+		return fmt.Errorf("fit dead letter: %w", err)
+	}
+	return s.window.PublishOnce(ctx, out, nil)
+}
+
+// requestSubject is where a job's rows were published: those of a rolling job on their queue's own subject.
+func requestSubject(queue, job string) string {
+	if events.IsRolling(job) {
+		job = ""
+	}
+	return events.RequestSubject(queue, job)
+}
+
+// payload is the input that a dead letter keeps. A refused row is there as it was received. Of a good one the block holds what goes to
+// the provider: its custom_id, method, url and body, the body byte for byte; that is given back, as one line.
+func (s *session) payload(ctx context.Context, m *jetstore.Message, e *block.Entry) ([]byte, error) {
+	if e.Absent {
+		whole, err := s.whole(ctx, m, e)
+		if err != nil {
+			return nil, err
+		}
+		e = whole
+	}
+	if e.Fault != nil {
+		return e.Fault.Payload, nil
+	}
+	line := make([]byte, 0, len(`{"custom_id":""`)+len(e.CustomID)+len(e.Tail))
+	line = events.AppendString(append(line, `{"custom_id":`...), e.CustomID)
+	return append(line, e.Tail...), nil
+}
+
+// whole returns e with its payload, from the object that holds the block.
+func (s *session) whole(ctx context.Context, m *jetstore.Message, e *block.Entry) (*block.Entry, error) {
+	data, err := manifest.Payload(ctx, s.rows, m)
+	if err != nil {
+		return nil, err
+	}
+	for candidate, err := range block.Read(data) {
+		if err != nil {
+			return nil, fmt.Errorf("read object of block %d: %w", m.Sequence, err)
+		}
+		if candidate.Source == e.Source && candidate.Row == e.Row {
+			found := *candidate
+			return &found, nil
+		}
+	}
+	return nil, fmt.Errorf("find row in object of block %d: %w", m.Sequence, block.ErrCorrupt)
+}
