@@ -121,7 +121,7 @@ func TestAnUploadThatStandsStillEnds(t *testing.T) {
 		_, _ = io.CopyN(io.Discard, r.Body, 1000)
 		<-done
 	})
-	client := newClient(t, server, func(c *doubleword.Config) { c.IdleTimeout = 100 * time.Millisecond })
+	client := newClient(t, server, func(c *doubleword.Config) { c.IdleTimeout = 500 * time.Millisecond })
 	_, err := client.UploadFile(t.Context(), "n", endless)
 	close(done)
 	if !errors.Is(err, doubleword.ErrIdle) || doubleword.ClassOf(err) != doubleword.Retryable {
@@ -237,7 +237,7 @@ func TestContentThatBreaksOffIsAnErrorAndNotTheEnd(t *testing.T) {
 
 func TestContentThatStandsStillEnds(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, stalled(t, "one\n"), func(c *doubleword.Config) { c.IdleTimeout = 50 * time.Millisecond })
+	client := newClient(t, stalled(t, "one\n"), func(c *doubleword.Config) { c.IdleTimeout = 500 * time.Millisecond })
 	content, err := client.Content(t.Context(), "f", doubleword.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestContentThatStandsStillEnds(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	silent := newServer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	client = newClient(t, silent, func(c *doubleword.Config) { c.IdleTimeout = 50 * time.Millisecond })
+	client = newClient(t, silent, func(c *doubleword.Config) { c.IdleTimeout = 500 * time.Millisecond })
 	if _, err := client.Content(t.Context(), "f", doubleword.ContentQuery{}); !errors.Is(err, doubleword.ErrIdle) {
 		t.Errorf("no headers: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestContentThatStandsStillEnds(t *testing.T) {
 
 func TestATransferThatMovesOutlivesEveryTimeout(t *testing.T) {
 	t.Parallel()
-	const pieces, pause = 20, 30 * time.Millisecond
+	const pieces, pause = 30, 30 * time.Millisecond
 	server := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		ticks := time.NewTicker(pause)
 		defer ticks.Stop()
@@ -267,7 +267,7 @@ func TestATransferThatMovesOutlivesEveryTimeout(t *testing.T) {
 		}
 	})
 	client := newClient(t, server, func(c *doubleword.Config) {
-		c.CallTimeout, c.CreateTimeout, c.IdleTimeout = pause, pause, 300*time.Millisecond
+		c.CallTimeout, c.CreateTimeout, c.IdleTimeout = pause, pause, 500*time.Millisecond
 	})
 	content, err := client.Content(t.Context(), "f", doubleword.ContentQuery{})
 	if err != nil {
@@ -281,7 +281,7 @@ func TestATransferThatMovesOutlivesEveryTimeout(t *testing.T) {
 
 func TestASlowConsumerIsNotAnIdleTransfer(t *testing.T) {
 	t.Parallel()
-	const idle = 50 * time.Millisecond
+	const idle = 500 * time.Millisecond
 	server := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 4<<20))
 	})
@@ -291,9 +291,9 @@ func TestASlowConsumerIsNotAnIdleTransfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer content.Body.Close()
-	<-time.NewTimer(4 * idle).C
+	<-time.NewTimer(2 * idle).C
 	_, _ = io.CopyN(io.Discard, content.Body, 1000)
-	<-time.NewTimer(4 * idle).C
+	<-time.NewTimer(2 * idle).C
 	if n, err := io.Copy(io.Discard, content.Body); err != nil || n != 4<<20-1000 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
