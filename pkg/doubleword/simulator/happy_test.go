@@ -59,7 +59,16 @@ func TestABatchRunsFromUploadToContent(t *testing.T) {
 	if len(seen) != 40 {
 		t.Errorf("%d distinct rows", len(seen))
 	}
-	failed := p.content(ids.errors, "")
+	checkHotRow(t, p.content(ids.errors, "").body)
+	ledger := p.sim.Ledger()
+	if ledger.RowsRun != 41 || len(ledger.Uploads) != 1 || ledger.Uploads[0].Rows != 41 || len(ledger.Creates) != 1 {
+		t.Errorf("ledger %+v", ledger)
+	}
+}
+
+// checkHotRow unwraps the three layers of an error line.
+func checkHotRow(t *testing.T, line string) {
+	t.Helper()
 	var row struct {
 		CustomID string `json:"custom_id"`
 		Response any    `json:"response"`
@@ -68,7 +77,7 @@ func TestABatchRunsFromUploadToContent(t *testing.T) {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal([]byte(failed.body), &row); err != nil {
+	if err := json.Unmarshal([]byte(line), &row); err != nil {
 		t.Fatal(err)
 	}
 	var reason struct {
@@ -91,9 +100,5 @@ func TestABatchRunsFromUploadToContent(t *testing.T) {
 	}
 	if row.CustomID != "hot" || reason.Type != "NonRetriableHttpStatus" || reason.Details.Status != 400 || inner.Error.Param != "temperature" {
 		t.Errorf("%+v %+v %+v", row, reason, inner)
-	}
-	ledger := p.sim.Ledger()
-	if ledger.RowsRun != 41 || len(ledger.Uploads) != 1 || ledger.Uploads[0].Rows != 41 || len(ledger.Creates) != 1 {
-		t.Errorf("ledger %+v", ledger)
 	}
 }
