@@ -110,13 +110,13 @@ func (c *commit) try(ctx context.Context) (uint64, error) {
 	if len(messages) == 1 {
 		ack, err := c.store.js.PublishMsg(ctx, messages[0])
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("publish: %w", err)
 		}
 		return ack.Sequence, nil
 	}
 	ack, err := jetstreamext.PublishMsgBatch(ctx, c.store.js, messages, jetstreamext.BatchFlowControl{})
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("publish %d changes: %w", len(messages), err)
 	}
 	return ack.Sequence - uint64(len(messages)) + 1, nil
 }

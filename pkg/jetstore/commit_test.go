@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +36,7 @@ func TestCommit(t *testing.T) {
 		}
 		for i, key := range []string{"job.q.a", "batch.q.a.1"} {
 			have, err := f.Store.Get(t.Context(), key)
-			if err != nil || have.Revision != revisions[i] || string(have.Value) != fmt.Sprint(i+1) {
+			if err != nil || have.Revision != revisions[i] || string(have.Value) != strconv.Itoa(i+1) {
 				t.Errorf("%s is %+v (%v), want revision %d", key, have, err, revisions[i])
 			}
 		}
@@ -104,7 +104,7 @@ func TestCommit(t *testing.T) {
 
 func TestEventOutlivesItsOutboxCopy(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		e := event("job.opened.q.a.0")
 		e.TTL = time.Hour // a week of fake time costs half a minute of the server's housekeeping
 		if _, err := f.Store.Commit(t.Context(), change("job.q.a", "1", 0), e); err != nil {
@@ -131,7 +131,7 @@ func TestEventOutlivesItsOutboxCopy(t *testing.T) {
 // without a rival who writes meanwhile, and compares what Commit said with what is stored.
 func TestCommitTellsTheTruthUnderLostReplies(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		link := f.NewLink()
 		nc, err := nats.Connect("", link.Option(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 		if err != nil {
@@ -275,69 +275,5 @@ func saidBy(err error) string {
 		return "conflict"
 	default:
 		return "unknown"
-	}
-}
-
-func TestEntries(t *testing.T) {
-	t.Parallel()
-	f := jetstoretest.Start(t)
-	for i := range 2500 { // more than one page of 1024 subjects, which is what a multi-last request would give
-		m := &nats.Msg{Subject: jetstore.KeySubject(fmt.Sprintf("job.q.j%d", i)), Data: []byte("old")}
-		if _, err := f.Store.JetStream().PublishMsgAsync(m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-f.Store.JetStream().PublishAsyncComplete()
-	have, err := f.Store.Get(t.Context(), "job.q.j7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Store.Commit(t.Context(), change("job.q.j7", "new", have.Revision), change("batch.q.j7.1", "x", 0)); err != nil {
-		t.Fatal(err)
-	}
-	kv, err := f.Store.JetStream().KeyValue(t.Context(), jetstore.BucketJobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kv.Delete(t.Context(), "job.q.j8"); err != nil {
-		t.Fatal(err)
-	}
-
-	var keys []string
-	for entry, err := range f.Store.Entries(t.Context(), "job.") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if entry.Key == "job.q.j7" && string(entry.Value) != "new" {
-			t.Errorf("job.q.j7 is %q", entry.Value)
-		}
-		keys = append(keys, entry.Key)
-	}
-	if len(keys) != 2499 || slices.Contains(keys, "job.q.j8") || slices.Contains(keys, "batch.q.j7.1") {
-		t.Errorf("got %d keys", len(keys))
-	}
-	for _, err := range f.Store.Entries(t.Context(), "nothing.") {
-		t.Errorf("an empty prefix yields something: %v", err)
-	}
-}
-
-func TestBusID(t *testing.T) {
-	t.Parallel()
-	f := jetstoretest.Start(t)
-	ids := make(chan string)
-	for range 8 {
-		go func() {
-			id, err := f.Store.BusID(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			ids <- id
-		}()
-	}
-	first := <-ids
-	for range 7 {
-		if id := <-ids; id != first || len(id) != 26 {
-			t.Errorf("two bus ids, %q and %q", id, first)
-		}
 	}
 }

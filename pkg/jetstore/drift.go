@@ -33,7 +33,7 @@ func same(a, b reflect.Value) bool {
 }
 
 func show(v reflect.Value) string {
-	if s, ok := v.Interface().(fmt.Stringer); ok {
+	if s, ok := reflect.TypeAssert[fmt.Stringer](v); ok {
 		return s.String()
 	}
 	text, err := json.Marshal(v.Interface())

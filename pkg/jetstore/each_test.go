@@ -79,7 +79,7 @@ func TestEachMapsOutcomes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+			jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 				request(t, f, "j")
 				var mu sync.Mutex
 				var got []delivery
@@ -116,7 +116,7 @@ func TestEachMapsOutcomes(t *testing.T) {
 
 func TestEachNeverEndsAMessageWithoutItsDeadLetter(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		request(t, f, "j")
 		var failures atomic.Int32
 		o := jetstore.EachOptions{Hooks: jetstore.Hooks{OnError: func(string, error) { failures.Add(1) }}}
@@ -133,7 +133,7 @@ func TestEachNeverEndsAMessageWithoutItsDeadLetter(t *testing.T) {
 
 func TestEachKeepsALongMessage(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		request(t, f, "j")
 		var calls atomic.Int32
 		stop := each(t, f, jetstore.EachOptions{Workers: 4}, func(context.Context, jetstore.Delivery) error {
@@ -151,7 +151,7 @@ func TestEachKeepsALongMessage(t *testing.T) {
 
 func TestEachDrains(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		request(t, f, "finishes")
 		request(t, f, "hangs")
 		started := make(chan struct{}, 2)
@@ -183,7 +183,7 @@ func TestEachDrains(t *testing.T) {
 
 func TestEachBindsAnew(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		handled := make(chan string, 8)
 		var beats atomic.Int32
 		o := jetstore.EachOptions{Hooks: jetstore.Hooks{Beat: func() { beats.Add(1) }}}
@@ -215,7 +215,7 @@ func TestEachBindsAnew(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		for i := range 25 {
 			request(t, f, fmt.Sprintf("j%d", i))
 		}
@@ -267,7 +267,7 @@ func TestBatches(t *testing.T) {
 
 func TestSetTick(t *testing.T) {
 	t.Parallel()
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		if err := f.Store.SetTick(t.Context(), "main", 1500*time.Millisecond); err == nil {
 			t.Error("a tick of one and a half seconds was taken")
 		}

@@ -68,7 +68,11 @@ func (p *puller) bind(ctx context.Context) (jetstream.Consumer, error) {
 func (p *puller) lookup(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return p.store.js.Consumer(ctx, p.stream, p.consumer)
+	bound, err := p.store.js.Consumer(ctx, p.stream, p.consumer)
+	if err != nil {
+		return nil, fmt.Errorf("look up consumer: %w", err)
+	}
+	return bound, nil
 }
 
 // failed reports, drops the binding and waits a little, unless ctx has ended: a shutdown is no failure.

@@ -31,7 +31,7 @@ func (s *Store) Publish(ctx context.Context, m *nats.Msg, opts ...jetstream.Publ
 func (s *Store) publishOnce(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return s.js.PublishMsg(ctx, m, opts...)
+	return s.js.PublishMsg(ctx, m, opts...) //nolint:wrapcheck // one try; Publish judges and wraps its error
 }
 
 // PublishOnce is [Store.Publish] on a subject that holds no message: however often it is called, one message is stored.

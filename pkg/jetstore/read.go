@@ -79,7 +79,7 @@ func (r *reader) page(ctx context.Context, yield func(Message) bool) (more bool,
 	messages, err := jetstreamext.GetBatch(ctx, r.store.js, r.stream, pageMessages, jetstreamext.GetBatchSeq(r.next),
 		jetstreamext.GetBatchSubject(r.filter), jetstreamext.GetBatchMaxBytes(pageBytes))
 	if err != nil {
-		return true, err
+		return true, fmt.Errorf("get page: %w", err)
 	}
 	var previous uint64
 	for raw, err := range messages {

@@ -3,8 +3,8 @@ package jetstore_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	w := f.Store.NewWindow(8)
 	sequences := make([]uint64, 0, blocks)
 	for i := range blocks {
-		m := &nats.Msg{Subject: subject, Header: nats.Header{"N": {fmt.Sprint(i)}}, Data: bytes.Repeat([]byte{byte(i)}, size)}
+		m := &nats.Msg{Subject: subject, Header: nats.Header{"N": {strconv.Itoa(i)}}, Data: bytes.Repeat([]byte{byte(i)}, size)}
 		if err := w.Publish(t.Context(), m, func(a jetstore.Ack) { sequences = append(sequences, a.Sequence) }); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Sequence != sequences[next] || m.Data[0] != byte(next) || len(m.Data) != size || len(m.Header) != 1 || m.Header.Get("N") != fmt.Sprint(next) {
+			if m.Sequence != sequences[next] || m.Data[0] != byte(next) || len(m.Data) != size || len(m.Header) != 1 || m.Header.Get("N") != strconv.Itoa(next) {
 				t.Fatalf("message %d: sequence %d, headers %v", next, m.Sequence, m.Header)
 			}
 			ahead = max(ahead, f.Conn.Stats().InBytes-before-yielded)

@@ -81,7 +81,7 @@ func (w walker) stream(ctx context.Context, want jetstream.StreamConfig) ([]Diff
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create or read: %w", err)
 	}
 	return differences(want.Name, want, have.CachedInfo().Config, w.skip...), nil
 }
@@ -102,7 +102,7 @@ func (w walker) consumer(ctx context.Context, want binding) ([]Difference, error
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create or read: %w", err)
 	}
 	return differences(name, want.config, have.CachedInfo().Config), nil
 }

@@ -52,7 +52,7 @@ func (l *Link) Heal() {
 	l.live, l.budget = nil, -1
 	l.mu.Unlock()
 	for _, c := range cut {
-		_ = c.Conn.Close() // an error says that it was closed already
+		_ = c.Close() // an error says that it was closed already
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *lossy) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
 		if through := c.link.allow(n); through > 0 || err != nil || n == 0 {
-			return through, err
+			return through, err //nolint:wrapcheck // it is a net.Conn: its callers compare with io.EOF
 		}
 	}
 }
