@@ -15,7 +15,8 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
-// Files is what this package needs of a provider's files. A [doubleword.Client] says what is known after each call fails.
+// Files is what this package needs of a provider's files. A [doubleword.Client] says what is known after each call fails. UploadFile must
+// return only after write has returned.
 type Files interface {
 	UploadFile(ctx context.Context, name string, write func(io.Writer) error) (doubleword.File, error)
 	DeleteFile(ctx context.Context, id string) (deleted bool, err error)

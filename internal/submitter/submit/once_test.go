@@ -118,11 +118,11 @@ func TestAProcessThatIsPausedAtAnyCallPaysNothingTwice(t *testing.T) {
 		latency time.Duration // of rows: with none they have run before any cancel comes
 		create  string        // what becomes of the first process' first POST
 	}{
-		"and its create is answered":                                 {create: "answered"},
-		"and its create is answered and rows take long":              {create: "answered", latency: 1000 * time.Hour},
-		"and its create's answer is lost":                            {create: "lost"},
-		"and its create's answer is lost and rows take long":         {create: "lost", latency: 1000 * time.Hour},
-		"and its create never reached the provider":                  {create: "never"},
+		"and its create is answered":                                  {create: "answered"},
+		"and its create is answered and rows take long":               {create: "answered", latency: 1000 * time.Hour},
+		"and its create's answer is lost":                             {create: "lost"},
+		"and its create's answer is lost and rows take long":          {create: "lost", latency: 1000 * time.Hour},
+		"and its create never reached the provider":                   {create: "never"},
 		"and its create never reached the provider, rows taking long": {create: "never", latency: 1000 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,51 +35,68 @@ func (d *drive) uploading() *uploading {
 	}
 }
 
-// run uploads the file and returns its id. After an error a file may exist that nothing names and that costs nothing.
+// run uploads the file and returns its id. After an error a file may exist that nothing names and that costs nothing. An error of the rows goes
+// before the provider's, which may be no more than its word for a file that broke off.
 func (u *uploading) run(ctx context.Context) (string, error) {
 	entries, err := manifest.Load(ctx, u.bus, u.batch.Manifest)
 	if err != nil {
 		return "", err
 	}
-	file, err := u.provider.UploadFile(ctx, u.name, func(w io.Writer) error { return u.write(ctx, w, entries) })
+	var source error
+	file, err := u.provider.UploadFile(ctx, u.name, func(w io.Writer) error {
+		out := &lines{to: w, buffer: make([]byte, 0, uploadBuffer+uploadBuffer/4)}
+		source = u.write(ctx, out, entries)
+		return errors.Join(source, out.err)
+	})
+	if source != nil {
+		return "", source
+	}
 	if err != nil {
 		return "", fmt.Errorf("upload file: %w", err)
 	}
 	return file.ID, nil
 }
 
-// write streams the lines, each with its newline, and fails at the end when they are not what was planned: that breaks the upload off.
-func (u *uploading) write(ctx context.Context, w io.Writer, entries []manifest.Entry) error {
-	var (
-		buffer = make([]byte, 0, uploadBuffer+uploadBuffer/4)
-		digest = manifest.NewDigest(u.batch.GroupKey)
-		rows   int
-		bytes  int64
-	)
+// write streams the lines, each with its newline, and fails at the end when they are not what was planned: that breaks the upload off. Its
+// error is never the writer's.
+func (u *uploading) write(ctx context.Context, out *lines, entries []manifest.Entry) error {
+	digest := manifest.NewDigest(u.batch.GroupKey)
+	rows := 0
 	for row, err := range manifest.Rows(ctx, u.bus, u.batch.Queue, u.batch.Job, entries) {
 		if err != nil {
 			return err
 		}
 		digest.Add(row.CustomID, row.Row)
-		buffer = manifest.AppendLine(buffer, row.Place, row.Entry, u.batch.OpaqueIDs)
 		rows++
-		if len(buffer) < uploadBuffer {
-			continue
+		out.buffer = manifest.AppendLine(out.buffer, row.Place, row.Entry, u.batch.OpaqueIDs)
+		if len(out.buffer) >= uploadBuffer && !out.flush() {
+			return nil
 		}
-		bytes += int64(len(buffer))
-		if _, err := w.Write(buffer); err != nil {
-			return fmt.Errorf("write lines: %w", err)
-		}
-		buffer = buffer[:0]
 	}
-	bytes += int64(len(buffer))
-	if rows != u.batch.Rows || bytes != u.batch.Bytes || digest.Sum() != u.batch.Digest {
-		return fmt.Errorf("%d rows of %d and %d bytes of %d: %w", rows, u.batch.Rows, bytes, u.batch.Bytes, errOtherRows)
+	size := out.written + int64(len(out.buffer))
+	if rows != u.batch.Rows || size != u.batch.Bytes || digest.Sum() != u.batch.Digest {
+		return fmt.Errorf("%d rows of %d and %d bytes of %d: %w", rows, u.batch.Rows, size, u.batch.Bytes, errOtherRows)
 	}
-	if _, err := w.Write(buffer); err != nil {
-		return fmt.Errorf("write lines: %w", err)
-	}
+	out.flush()
 	return nil
+}
+
+// lines gathers lines for a writer. err is the writer's, and sticky.
+type lines struct {
+	to      io.Writer
+	buffer  []byte
+	written int64
+	err     error
+}
+
+// flush hands the buffer on, and tells whether the writer took it.
+func (l *lines) flush() bool {
+	if l.err == nil {
+		_, l.err = l.to.Write(l.buffer)
+	}
+	l.written += int64(len(l.buffer))
+	l.buffer = l.buffer[:0]
+	return l.err == nil
 }
 
 // upload brings a planned batch to uploaded.

@@ -233,4 +233,3 @@ func (w *world) onlyLive(b *jobs.Batch) {
 		w.t.Errorf("batch "+b.N+": live at the provider: %v, the state is %s and follows %q (hold %v)", live, b.State, b.ProviderBatchID, b.Hold)
 	}
 }
-
