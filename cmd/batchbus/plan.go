@@ -35,9 +35,10 @@ type runCommand struct {
 	StoreKeyFile string `placeholder:"FILE" help:"File whose content encrypts the bus's store (AES)."`
 	LogLevel     string `default:"warn" help:"Least level of log lines on stderr: debug, info, warn, error."`
 
-	ProviderURL string `default:"https://api.doubleword.ai/v1" help:"Base URL of the provider."`
-	Simulate    bool   `help:"Use the built-in simulator even though an API key is set."`
-	app.SimulatorFlags
+	ProviderURL        string `default:"https://api.doubleword.ai/v1" help:"Base URL of the provider."`
+	Simulate           bool   `help:"Use the built-in simulator even though an API key is set."`
+	app.SimulatorFlags `embed:"" group:"Simulator"`
+	app.TimeFlags      `embed:"" group:"Times"`
 }
 
 // plan is a run whose settings and inputs have been checked.
@@ -88,8 +89,9 @@ func (r *runCommand) plan(env app.Env) (*plan, error) {
 		Dir: r.Data, MaxStore: r.MaxStore, KeyFile: r.StoreKeyFile, Log: log,
 		Simulate: p.simulated, Simulator: r.SimulatorFlags, BaseURL: r.ProviderURL, Keys: keys,
 	}
+	p.local.Settings = r.TimeFlags.Settings(app.DefaultSettings())
 	if p.simulated {
-		p.local.Settings = app.SimulatedSettings()
+		p.local.Settings = r.TimeFlags.Settings(app.SimulatedSettings())
 	}
 	return p, nil
 }

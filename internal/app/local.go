@@ -77,7 +77,8 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 	}
 	l.options = Options{
 		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Log: o.Log,
-		Setup: true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true},
+		HandoffDelay: time.Millisecond, // there is no other replica on an embedded server
+		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true},
 	}
 	if o.Simulate {
 		return l.simulate(o)

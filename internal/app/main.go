@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
@@ -23,15 +22,7 @@ type serviceFlags struct {
 	Replicas int   `default:"1" enum:"1,3" help:"Replicas of each stream: 1 or 3."`
 	MaxStore int64 `placeholder:"BYTES" help:"Most bytes that all streams together may hold. Default: the server's own limit."`
 
-	CreateTimeout time.Duration `default:"5m" help:"Deadline of the paid call that creates a batch."`
-	QuietPeriod   time.Duration `default:"10m" help:"Wait beyond it before an unanswered create is looked for and fenced."`
-	PollFloor     time.Duration `default:"30s" help:"Shortest time between two polls of a batch."`
-	PollCeiling   time.Duration `default:"10m" help:"Longest time between two polls of a batch."`
-	Patience      time.Duration `default:"15m" help:"How long 401, 404 and silence are taken for an outage of the provider."`
-	MissingGrace  time.Duration `default:"2m" help:"Wait for rows that no file of a finished batch holds."`
-	CancelGrace   time.Duration `default:"0s" help:"The same after a cancel. Default: the job's policy, 1h."`
-	SweepInterval time.Duration `default:"1m" help:"How often work that lost its trigger is looked for."`
-	DrainTimeout  time.Duration `default:"10s" help:"How long work in flight may go on after SIGTERM."`
+	TimeFlags
 
 	LogLevel string `default:"info" help:"Least level of log lines: debug, info, warn, error."`
 }
@@ -60,12 +51,8 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 	o := Options{
 		Services: services, Dial: f.dial, BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
-		Log: zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
-		Settings: Settings{
-			CreateTimeout: f.CreateTimeout, QuietPeriod: f.QuietPeriod, PollFloor: f.PollFloor, PollCeiling: f.PollCeiling,
-			Patience: f.Patience, MissingGrace: f.MissingGrace, CancelGrace: f.CancelGrace,
-			SweepInterval: f.SweepInterval, DrainTimeout: f.DrainTimeout,
-		},
+		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
+		Settings: f.TimeFlags.Settings(DefaultSettings()),
 	}
 	if err := errors.Join(keyErr, levelErr); err != nil {
 		return errors.Join(err, o.validate())

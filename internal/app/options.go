@@ -28,53 +28,10 @@ type Options struct {
 	Setup    bool
 	Settings Settings
 	Log      zerolog.Logger
+	// HandoffDelay is for how long a replica without a job's index leaves its rows to the one that has it. 0 is the default, 2 s.
+	HandoffDelay time.Duration
 	// Ready, when set, is called once all services run.
 	Ready func()
-}
-
-// Settings are the times that services work by. Zero values are replaced by those of [DefaultSettings].
-type Settings struct {
-	CreateTimeout time.Duration // deadline of the paid POST
-	QuietPeriod   time.Duration // beyond it, until an unanswered create is taken for settled: server slack and list lag
-	PollFloor     time.Duration // the shortest time between two polls of a batch
-	PollCeiling   time.Duration // the longest
-	Patience      time.Duration // how long 401, 404 and silence are taken for an outage
-	MissingGrace  time.Duration // wait for rows that neither file of a finished batch holds
-	CancelGrace   time.Duration // the same after a cancel; 0: the job's policy says
-	SweepInterval time.Duration // how often each service looks for work that lost its trigger
-	DrainTimeout  time.Duration // how long work in flight may go on after the stop
-}
-
-// DefaultSettings are for the real provider.
-func DefaultSettings() Settings {
-	return Settings{
-		CreateTimeout: 5 * time.Minute, QuietPeriod: 10 * time.Minute,
-		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute,
-		MissingGrace: 2 * time.Minute, SweepInterval: time.Minute, DrainTimeout: 10 * time.Second,
-	}
-}
-
-// SimulatedSettings are for the simulator beside us, which has no hours to wait for: about a second each.
-func SimulatedSettings() Settings {
-	return Settings{
-		CreateTimeout: 5 * time.Second, QuietPeriod: time.Second,
-		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second,
-		MissingGrace: time.Second, CancelGrace: time.Second, SweepInterval: 2 * time.Second, DrainTimeout: 5 * time.Second,
-	}
-}
-
-func (s Settings) withDefaults() Settings {
-	def := DefaultSettings()
-	for _, pair := range []struct{ value, otherwise *time.Duration }{
-		{&s.CreateTimeout, &def.CreateTimeout}, {&s.QuietPeriod, &def.QuietPeriod},
-		{&s.PollFloor, &def.PollFloor}, {&s.PollCeiling, &def.PollCeiling}, {&s.Patience, &def.Patience},
-		{&s.MissingGrace, &def.MissingGrace}, {&s.SweepInterval, &def.SweepInterval}, {&s.DrainTimeout, &def.DrainTimeout},
-	} {
-		if *pair.value <= 0 {
-			*pair.value = *pair.otherwise
-		}
-	}
-	return s
 }
 
 // validate reports every fault at once.

@@ -17,7 +17,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
-	o.Settings = o.Settings.withDefaults()
+	o.Settings = o.Settings.orElse(DefaultSettings())
 	made, err := newClients(&o)
 	if err != nil {
 		return err

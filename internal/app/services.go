@@ -7,6 +7,8 @@ import (
 	"github.com/batchbus/batchbus/internal/ingest"
 	"github.com/batchbus/batchbus/internal/poller"
 	"github.com/batchbus/batchbus/internal/submitter"
+	"github.com/batchbus/batchbus/internal/submitter/plan"
+	"github.com/batchbus/batchbus/internal/submitter/submit"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 )
 
@@ -62,4 +64,25 @@ func buildCollector(d *deps) (Service, error) {
 		MissingGrace: s.MissingGrace, CancelGrace: s.CancelGrace, OutageTimeout: s.Patience,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
+}
+
+func buildSubmitter(d *deps) (Service, error) {
+	s, log := d.options.Settings, d.log(Submitter)
+	planner, err := plan.New(plan.Config{
+		Bus: d.bus, Jobs: d.jobs, Log: log,
+		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout, HandoffDelay: d.options.HandoffDelay,
+	})
+	if err != nil {
+		return nil, err
+	}
+	batches, err := submit.New(submit.Config{
+		Bus: d.bus, Jobs: d.jobs, Log: log, BusID: d.busID,
+		Provider:      providers(d.clients, func(c *doubleword.Client) submit.Provider { return c }),
+		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, FirstPollInterval: s.PollFloor,
+		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return submitter.New(submitter.Config{Bus: d.bus, Planner: planner, Batches: batches, Log: log, DrainTimeout: s.DrainTimeout})
 }
