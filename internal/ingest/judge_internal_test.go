@@ -63,8 +63,10 @@ func TestEachRowIsJudgedAlone(t *testing.T) {
 	}{
 		"a good row": {payload: goodRow, want: []outcome{{1, "a", "", good, "", tail}}},
 		"a bad row harms no neighbour": {payload: "{\n" + goodRow + "\n\n" + noModel + "\n" + anonymous, want: []outcome{
-			{line: 1, dropped: rows.CodeMultilineObject, payload: "{"}, {2, "a", "", good, "", tail},
-			{line: 4, id: "b", code: rows.CodeMissingModel, payload: noModel}, {line: 5, dropped: rows.CodeMissingCustomID, payload: anonymous},
+			{line: 1, dropped: rows.CodeMultilineObject, payload: "{"},
+			{2, "a", "", good, "", tail},
+			{line: 4, id: "b", code: rows.CodeMissingModel, payload: noModel},
+			{line: 5, dropped: rows.CodeMissingCustomID, payload: anonymous},
 		}},
 		"a pretty object is one row": {payload: pretty, want: []outcome{{1, "a", "", good, "", tail}}},
 		"lines count from the publisher's first": {
@@ -75,7 +77,8 @@ func TestEachRowIsJudgedAlone(t *testing.T) {
 		},
 		"an unknown window refuses every row": {
 			r: request{window: "2h"}, payload: goodRow + "\n" + noModel + "\n" + anonymous, want: []outcome{
-				{line: 1, id: "a", code: events.DLBadWindow, payload: goodRow}, {line: 2, id: "b", code: events.DLBadWindow, payload: noModel},
+				{line: 1, id: "a", code: events.DLBadWindow, payload: goodRow},
+				{line: 2, id: "b", code: events.DLBadWindow, payload: noModel},
 				{line: 3, dropped: events.DLBadWindow, payload: anonymous},
 			},
 		},

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,7 +40,7 @@ func TestEveryRowIsInOneBlockOfItsJobWithinTheLimit(t *testing.T) {
 			m := batch[i*len(batch)/n]
 			subject := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "subject")
 			e := block.Entry{
-				CustomID: fmt.Sprint(i), Line: 1, Group: events.GroupKey{Window: "24h"},
+				CustomID: strconv.Itoa(i), Line: 1, Group: events.GroupKey{Window: "24h"},
 				Tail: bytes.Repeat([]byte("x"), rapid.IntRange(0, 400).Draw(t, "size")),
 			}
 			if !p.fits(&e) {

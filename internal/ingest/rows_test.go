@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestTwentyThousandRowsInBulkMessages(t *testing.T) {
 		}
 		r.publish("default.bulk", payload.String(), "Nats-Msg-Id", fmt.Sprint("bulk-", i))
 	}
-	r.publish("default.bulk", "", events.HeaderSeal, "true", events.HeaderExpectedRows, fmt.Sprint(messages*each))
+	r.publish("default.bulk", "", events.HeaderSeal, "true", events.HeaderExpectedRows, strconv.Itoa(messages*each))
 	defer r.run(nil)()
 	r.ingested()
 	stored := r.stored("default", "bulk")
@@ -181,7 +182,7 @@ func (r *rig) claimed(payload string) []string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return []string{jetstore.HeaderObject, o.Name, jetstore.HeaderDigest, o.Digest, jetstore.HeaderSize, fmt.Sprint(o.Size)}
+	return []string{jetstore.HeaderObject, o.Name, jetstore.HeaderDigest, o.Digest, jetstore.HeaderSize, strconv.FormatInt(o.Size, 10)}
 }
 
 func TestAMessageMayNameAnObject(t *testing.T) {
@@ -196,7 +197,7 @@ func TestAMessageMayNameAnObject(t *testing.T) {
 	short[5] = "3"
 	r.publish("default.short", "", short...)
 	huge := r.claimed(row("a"))
-	huge[5] = fmt.Sprint(1 << 40)
+	huge[5] = strconv.Itoa(1 << 40)
 	r.publish("default.huge", "", huge...)
 	r.publish("default.odd", "", jetstore.HeaderObject, "x", jetstore.HeaderSize, "large")
 	r.publish("default.sealed", "", append(r.claimed(row("a")), events.HeaderSeal, "true")...)

@@ -44,18 +44,20 @@ func (c *muteConn) Write(p []byte) (int, error) {
 	default:
 		close(c.died)
 	}
-	c.Conn.Close()
+	c.Close()
 	return 0, io.ErrClosedPipe
 }
 
 func TestAMessageThatComesAgainHasTheSameSources(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		anonymous := `{"method":"POST"}`
 		r.publish("default.j", row("a")+"\n"+anonymous)
 		r.publish("default.j", row("b"), "Nats-Msg-Id", "mine")
 		r.publish("default", row("c"))
+		wait(40 * time.Second) // so that it comes again in the next window
 		m := &mute{f.Server, make(chan struct{})}
 		nc, err := nats.Connect("", nats.InProcessServer(m), nats.NoReconnect())
 		if err != nil {
@@ -94,6 +96,7 @@ func TestAMessageThatComesAgainHasTheSameSources(t *testing.T) {
 func TestAnAbsentObjectIsWaitedForTenMinutes(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		late := r.claimed(row("late"))
 		never := []string{jetstore.HeaderObject, "no such", jetstore.HeaderDigest, late[3], jetstore.HeaderSize, "5"}
@@ -117,6 +120,7 @@ func TestAnAbsentObjectIsWaitedForTenMinutes(t *testing.T) {
 func TestARollingJobIsSealedAfterItsWindow(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		const first, second = "auto-20000101T000000Z-60", "auto-20000101T000100Z-60" // a bubble begins at the start of 2000
 		stop := r.run(func(c *ingest.Config) { c.SweepInterval = time.Hour })
@@ -151,6 +155,7 @@ func TestARollingJobIsSealedAfterItsWindow(t *testing.T) {
 func TestARollingJobIsNotSealedBeforeItsLastRowIsStored(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		const job = "auto-20000101T000000Z-60"
 		// Another replica fetches the second row and dies with it.
@@ -178,6 +183,7 @@ func TestARollingJobIsNotSealedBeforeItsLastRowIsStored(t *testing.T) {
 func TestAnOpenWindowCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		const job = "auto-20000101T000000Z-60"
 		defer r.run(nil)()
@@ -211,6 +217,7 @@ func (r *rig) limitRows(bytes int64) {
 func TestAFullRowsStreamLosesNothing(t *testing.T) {
 	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
 		r := newRig(t, f)
 		defer r.run(nil)()
 		filler := rowWith("filler", string(bytes.Repeat([]byte("f"), 9000)))
