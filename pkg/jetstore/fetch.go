@@ -163,20 +163,23 @@ func outlive(ctx context.Context, drain time.Duration) (run context.Context, sto
 	return run, func() { unhook(); cancel() }
 }
 
-// keep sends InProgress for deliveries every third of the AckWait until it is stopped.
+// keep sends InProgress for deliveries every third of the AckWait until it is stopped; stop waits for its end.
 func keep(ackWait time.Duration, deliveries []Delivery, report func(string, error)) (stop func()) {
-	done := make(chan struct{})
-	var timer *time.Timer
-	interval := max(ackWait/3, 10*time.Millisecond)
-	timer = time.AfterFunc(interval, func() {
-		for _, d := range deliveries {
-			report(d.Subject, ignoreSettled(d.InProgress()))
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(max(ackWait/3, 10*time.Millisecond))
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			for _, d := range deliveries {
+				report(d.Subject, ignoreSettled(d.InProgress()))
+			}
 		}
-		select {
-		case <-done:
-		default:
-			timer.Reset(interval)
-		}
-	})
-	return func() { close(done); timer.Stop() }
+	}()
+	return func() { close(done); <-ended }
 }
