@@ -60,8 +60,9 @@ func appendText(dst []byte, name, value string) []byte {
 	return appendField(dst, name, value)
 }
 
+// appendRaw writes null for no bytes, which alone would be no JSON.
 func appendRaw(dst []byte, raw json.RawMessage) []byte {
-	if raw == nil {
+	if len(raw) == 0 {
 		return append(dst, "null"...)
 	}
 	return append(dst, raw...)
