@@ -71,7 +71,7 @@ func DeadLetterEnvelope(d *events.DeadLetter) []byte {
 
 // set puts pairs of names and values into h as they stand: [nats.Header.Set] would do the same at the price of a lookup each.
 func set(h nats.Header, pairs ...string) {
-	for i := 0; i < len(pairs); i += 2 {
+	for i := 0; i+1 < len(pairs); i += 2 {
 		h[pairs[i]] = []string{pairs[i+1]}
 	}
 }
