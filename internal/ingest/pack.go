@@ -4,7 +4,7 @@ import "github.com/batchbus/batchbus/internal/block"
 
 const (
 	// maxSpare bounds the sheets that are kept for reuse; each keeps the memory of a block.
-	maxSpare = 16
+	maxSpare = 8
 	// blockHead is more than a block holds beside its entries.
 	blockHead = 16
 )

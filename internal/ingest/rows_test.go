@@ -128,14 +128,19 @@ func TestARowThatNoBlockHoldsGoesThroughTheObjectStore(t *testing.T) {
 	if len(stored) != 2 {
 		t.Fatalf("got %s", names(stored))
 	}
+	objects := 0
 	for m, err := range r.Store.Read(context.Background(), jetstore.StreamRows, events.RowsSubject("default", "big"), 1) {
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(m.Data) > r.Store.MaxPayload()/2 {
+			t.Errorf("a block of %d bytes", len(m.Data))
 		}
 		object, ok := jetstore.ObjectOf(m.Header)
 		if !ok {
 			continue
 		}
+		objects++
 		for e := range block.Read(r.object(object)) {
 			if e.CustomID != "big" || string(e.Tail) != tailWith(input) {
 				t.Errorf("the object holds %s with a tail of %d bytes", e.CustomID, len(e.Tail))
@@ -146,6 +151,9 @@ func TestARowThatNoBlockHoldsGoesThroughTheObjectStore(t *testing.T) {
 				t.Errorf("the envelope holds %s, absent %v, size %d", e.CustomID, e.Absent, e.Size)
 			}
 		}
+	}
+	if objects != 1 {
+		t.Errorf("%d rows are objects", objects)
 	}
 	for m, err := range r.Store.Read(context.Background(), jetstore.StreamDeadletters, "batchbus.deadletters.default.big.*", 1) {
 		object, ok := jetstore.ObjectOf(m.Header)
