@@ -38,6 +38,7 @@ func (w *world) allCancelled(b *jobs.Batch, rows int) {
 }
 
 func TestACancelledJobsBatchThatIsNotAtTheProviderEnds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		faults  []simulator.Fault
 		before  func(w *world) // brings the batch to its state
@@ -65,6 +66,7 @@ func TestACancelledJobsBatchThatIsNotAtTheProviderEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, simulator.Config{Faults: c.faults}, func(w *world) {
 				w.plan(3)
 				c.before(w)
@@ -80,6 +82,7 @@ func TestACancelledJobsBatchThatIsNotAtTheProviderEnds(t *testing.T) {
 }
 
 func TestACancelledJobsUnansweredBatchThatRunsIsAdoptedAndStopped(t *testing.T) {
+	t.Parallel()
 	faults := []simulator.Fault{{Kind: simulator.FaultCreateReplyLost}}
 	bubble(t, simulator.Config{Faults: faults, Latency: 1000 * time.Hour}, func(w *world) {
 		w.plan(3)
@@ -94,6 +97,7 @@ func TestACancelledJobsUnansweredBatchThatRunsIsAdoptedAndStopped(t *testing.T) 
 }
 
 func TestACancelledJobsSubmittedBatchIsStoppedByTheSweepUnlessItHasEnded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		latency time.Duration
 		cancels int
@@ -103,6 +107,7 @@ func TestACancelledJobsSubmittedBatchIsStoppedByTheSweepUnlessItHasEnded(t *test
 		"a completed batch stays completed": {status: doubleword.StatusCompleted},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			faults := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches/{id}/cancel", Status: 503}}
 			bubble(t, simulator.Config{Latency: c.latency, Faults: faults}, func(w *world) {
 				w.plan(1)

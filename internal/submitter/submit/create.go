@@ -63,24 +63,24 @@ func (d *drive) lastCall(ctx context.Context) (context.Context, context.CancelFu
 	return call, func() { stop(); cancel() }
 }
 
-// answered is a POST that gave no batch.
+// answered is a POST that gave no batch. What it tells of the paid call is stored beyond the end of ctx.
 func (d *drive) answered(ctx context.Context, err error) (step, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
-	defer cancel()
 	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
 	d.log.Warn().Err(err).Str("why", v.why).Str("code", v.code).Msg("create failed")
+	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
+	defer cancel()
 	switch v.cure {
 	case cureUnknown:
-		return d.unanswered(ctx, err)
+		return d.unanswered(kept, err)
 	case cureRetry:
-		return d.notPosted(ctx, v, err)
+		return d.notPosted(kept, v, err)
 	case cureHold:
-		return step{done: true}, d.enter(ctx, events.BatchUploaded, func(b *events.Batch, at time.Time) {
+		return step{done: true}, d.enter(kept, events.BatchUploaded, func(b *events.Batch, at time.Time) {
 			setHold(b, v.code, err.Error(), at)
 			b.LastError = cut(err.Error())
 		}, events.BatchHeld)
 	default:
-		return d.refuse(ctx, v, err)
+		return d.refuse(ctx, v, err) // may take long; cut short, it is refused again after a fence
 	}
 }
 

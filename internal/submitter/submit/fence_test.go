@@ -3,6 +3,7 @@ package submit_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"slices"
 	"testing"
@@ -49,6 +50,7 @@ func (d detached) CreateBatch(ctx context.Context, b doubleword.NewBatch) (doubl
 }
 
 func TestAZombiesPOSTThatLandsAfterTheFenceMakesNoBatch(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		w.plan(2)
 		wake, _, done := w.zombie("1")
@@ -64,6 +66,7 @@ func TestAZombiesPOSTThatLandsAfterTheFenceMakesNoBatch(t *testing.T) {
 }
 
 func TestAZombiesPOSTThatLandsBeforeTheDelete(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		latency time.Duration
 		creates int
@@ -73,6 +76,7 @@ func TestAZombiesPOSTThatLandsBeforeTheDelete(t *testing.T) {
 		"is adopted when rows had completed":                     {creates: 1, fenced: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, simulator.Config{Latency: c.latency}, func(w *world) {
 				w.plan(2)
 				wake, _, done := w.zombie("1")
@@ -83,9 +87,9 @@ func TestAZombiesPOSTThatLandsBeforeTheDelete(t *testing.T) {
 					}
 					return nil
 				}}
-				b := w.drive(w.process(second, nil), "1")
+				w.drive(w.process(second, nil), "1")
 				<-done
-				b = w.drive(w.process(second.Provider, nil), "1")
+				b := w.drive(w.process(second.Provider, nil), "1")
 				w.onlyLive(&b)
 				if got := len(w.sim.Ledger().Creates); got != c.creates || b.Fenced != c.fenced {
 					t.Errorf("%d creates, want %d; fenced %v, want %v", got, c.creates, b.Fenced, c.fenced)
@@ -96,6 +100,7 @@ func TestAZombiesPOSTThatLandsBeforeTheDelete(t *testing.T) {
 }
 
 func TestALiveTwinInTheThirdListIsStoppedBeforeTheNextPOST(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{Latency: 1000 * time.Hour}, func(w *world) {
 		w.plan(2)
 		// The provider's delete does not stop the zombie's batch: it lands after it, as if the provider had not refused the file.
@@ -166,6 +171,7 @@ func (v *vanished) AllFiles(ctx context.Context, q doubleword.FileQuery) iter.Se
 }
 
 func TestADeleteAnswered404IsProvenOrHeld(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		provider vanished
 		held     bool
@@ -178,6 +184,7 @@ func TestADeleteAnswered404IsProvenOrHeld(t *testing.T) {
 		"a list that never shows the newer file holds too": {held: true, provider: vanished{really: true, hide: func(int, doubleword.File) bool { return true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			faults := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches", Status: 500}}
 			bubble(t, simulator.Config{Faults: faults}, func(w *world) {
 				w.plan(1)
@@ -200,6 +207,7 @@ func TestADeleteAnswered404IsProvenOrHeld(t *testing.T) {
 }
 
 func TestTwinsOfARestoredBusAreStoppedAndTold(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{Latency: 1000 * time.Hour}, func(w *world) {
 		w.plan(1)
 		s := w.process(w.client, nil)
@@ -215,5 +223,27 @@ func TestTwinsOfARestoredBusAreStoppedAndTold(t *testing.T) {
 		if b.ProviderBatchID == twin.ID || !slices.Contains(w.kinds("1"), events.BatchTwin) {
 			t.Errorf("follows %s, events %v", b.ProviderBatchID, w.kinds("1"))
 		}
+	})
+}
+
+func TestABatchOfASimilarPathIsNotOurs(t *testing.T) {
+	t.Parallel()
+	bubble(t, simulator.Config{}, func(w *world) {
+		w.plan(1)
+		b := w.batch("1")
+		file, err := w.client.UploadFile(w.t.Context(), "x", func(out io.Writer) error {
+			_, err := io.WriteString(out, `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`)
+			return err
+		})
+		w.check(err)
+		for _, path := range []string{"BUS7/default/NightlyX1/1/", "bus7/DEFAULT/nightly_1/1/", "BUS7/default/Nightly_1/1/1/"} {
+			_, err := w.client.CreateBatch(w.t.Context(), doubleword.NewBatch{
+				InputFileID: file.ID, Endpoint: b.URL, CompletionWindow: b.Window,
+				Metadata: map[string]string{submit.MetaPath: path, submit.MetaDigest: b.Digest},
+			})
+			w.check(err)
+		}
+		b = w.drive(w.process(w.client, nil), "1")
+		w.onlyLive(&b)
 	})
 }

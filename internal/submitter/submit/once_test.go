@@ -3,8 +3,8 @@ package submit_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 )
 
 func TestAPlannedBatchIsUploadedCreatedOnceAndSubmitted(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		w.plan(3)
 		b := w.drive(w.process(w.client, nil), "1")
@@ -43,6 +44,7 @@ func TestAPlannedBatchIsUploadedCreatedOnceAndSubmitted(t *testing.T) {
 }
 
 func TestALostAnswerIsFoundAndAdopted(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]simulator.Fault{
 		"the connection breaks after the commit":     {Kind: simulator.FaultCreateReplyLost},
 		"the answer is 500 after the commit":         {Kind: simulator.FaultCreateReplyLost, Status: 500},
@@ -52,6 +54,7 @@ func TestALostAnswerIsFoundAndAdopted(t *testing.T) {
 		"the answer is 408 of a server that is slow": {Kind: simulator.FaultCreateReplyLost, Status: 408},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			lag := simulator.Fault{Kind: simulator.FaultListLag, Nth: 3, Count: -1, Delay: submit.DefaultQuietPeriod - time.Second}
 			bubble(t, simulator.Config{Faults: []simulator.Fault{fault, lag}}, func(w *world) {
 				w.plan(2)
@@ -70,6 +73,7 @@ func TestALostAnswerIsFoundAndAdopted(t *testing.T) {
 }
 
 func TestACreateThatNeverWasIsFencedAndPostedAgain(t *testing.T) {
+	t.Parallel()
 	faults := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches", Status: 500}}
 	bubble(t, simulator.Config{Faults: faults}, func(w *world) {
 		w.plan(2)
@@ -86,6 +90,7 @@ func TestACreateThatNeverWasIsFencedAndPostedAgain(t *testing.T) {
 }
 
 func TestTwoProcessesThatRaceForFiftyBatchesCreateFifty(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		rows := slices.Repeat([]int{1}, 50)
 		w.plan(rows...)
@@ -100,7 +105,7 @@ func TestTwoProcessesThatRaceForFiftyBatchesCreateFifty(t *testing.T) {
 		stop()
 		w.check(processes.Wait())
 		for i := range rows {
-			b := w.batch(fmt.Sprint(i + 1))
+			b := w.batch(strconv.Itoa(i + 1))
 			w.onlyLive(&b)
 		}
 		if got := len(w.sim.Ledger().Creates); got != len(rows) {
@@ -114,6 +119,7 @@ var errLost = errors.New("answer lost")
 // TestAProcessThatIsPausedAtAnyCallPaysNothingTwice stops one process before or after each of its calls to the provider in turn, for as long as
 // another one takes to finish, and then wakes it: it is a crash as long as it sleeps, and a zombie after.
 func TestAProcessThatIsPausedAtAnyCallPaysNothingTwice(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		latency time.Duration // of rows: with none they have run before any cancel comes
 		create  string        // what becomes of the first process' first POST
@@ -126,12 +132,13 @@ func TestAProcessThatIsPausedAtAnyCallPaysNothingTwice(t *testing.T) {
 		"and its create never reached the provider, rows taking long": {create: "never", latency: 1000 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, simulator.Config{Latency: c.latency}, func(w *world) {
 				cases := map[string]int{"answered": 8, "lost": 10, "never": 20}[c.create] // before and after each call
 				w.plan(slices.Repeat([]int{2}, cases)...)
 				reached := 0
 				for i := range cases {
-					if w.pausedAt(fmt.Sprint(i+1), c.create, i/2+1, i%2 == 1) {
+					if w.pausedAt(strconv.Itoa(i+1), c.create, i/2+1, i%2 == 1) {
 						reached++
 					}
 				}

@@ -32,15 +32,17 @@ func (s *Submitter) openJobs(ctx context.Context) (openJobs, error) {
 	return open, nil
 }
 
+// saw takes note of one of a job's batches.
 func (o openJobs) saw(b *jobs.Batch) {
 	if job, ok := o[events.JobKey(b.Queue, b.Job)]; ok && !b.State.Ended() {
 		job.running = true
 	}
 }
 
+// cancelled reports whether a cancel of b's job still asks something of b.
 func (o openJobs) cancelled(b *jobs.Batch) bool {
 	job, ok := o[events.JobKey(b.Queue, b.Job)]
-	return ok && job.cancelled && b.State == events.BatchSubmitted || ok && job.cancelled && waits(&b.Batch)
+	return ok && job.cancelled && (b.State == events.BatchSubmitted || waits(&b.Batch))
 }
 
 // complete completes jobs whose last batch this service ended just before it died.

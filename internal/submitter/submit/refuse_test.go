@@ -23,11 +23,13 @@ func createRefused(status int, text string, count int) simulator.Config {
 }
 
 func TestARefusedRowIsRejectedAndTheRestRuns(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]simulator.Config{
 		"when the upload is refused": uploadRefused(400, "Line 2: the row is odd", 1),
 		"when the create is refused": createRefused(422, "Line 2 (custom_id '1~row-1-1'): the row is odd", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, cfg, func(w *world) {
 				w.plan(3)
 				s := w.process(w.client, nil)
@@ -55,6 +57,7 @@ func TestARefusedRowIsRejectedAndTheRestRuns(t *testing.T) {
 }
 
 func TestOneLineOfFollowUpsEndsInAHold(t *testing.T) {
+	t.Parallel()
 	bubble(t, uploadRefused(400, "Line 1: odd", -1), func(w *world) {
 		w.plan(25)
 		s := w.process(w.client, nil)
@@ -73,6 +76,7 @@ func TestOneLineOfFollowUpsEndsInAHold(t *testing.T) {
 }
 
 func TestARefusedModelRejectsTheWholeBatchAndCompletesTheJob(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{Models: []string{"another"}}, func(w *world) {
 		w.plan(3)
 		b := w.drive(w.process(w.client, nil), "1")
@@ -91,6 +95,7 @@ func TestARefusedModelRejectsTheWholeBatchAndCompletesTheJob(t *testing.T) {
 }
 
 func TestATooLargeBatchIsSplitInTwo(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{MaxRows: 2}, func(w *world) {
 		w.plan(3)
 		s := w.process(w.client, nil)
@@ -111,6 +116,7 @@ func TestATooLargeBatchIsSplitInTwo(t *testing.T) {
 }
 
 func TestOutOfCreditHoldsTheUploadedBatchUntilItIsResumed(t *testing.T) {
+	t.Parallel()
 	bubble(t, createRefused(402, "", 1), func(w *world) {
 		w.plan(1)
 		s := w.process(w.client, nil)
@@ -132,10 +138,12 @@ func TestOutOfCreditHoldsTheUploadedBatchUntilItIsResumed(t *testing.T) {
 }
 
 func TestTimeCuresA429OfEachKind(t *testing.T) {
+	t.Parallel()
 	for text, why := range map[string]string{
 		simulator.TextUploadSlots: "upload_slots", simulator.TextCapacity: "capacity", simulator.TextUnverified: "unverified_quota",
 	} {
 		t.Run(why, func(t *testing.T) {
+			t.Parallel()
 			cfg := createRefused(429, text, 2)
 			if why == "upload_slots" {
 				cfg = uploadRefused(429, text, 2)
@@ -161,6 +169,7 @@ func TestTimeCuresA429OfEachKind(t *testing.T) {
 }
 
 func TestAnyOtherRefusalIsAVisibleHold(t *testing.T) {
+	t.Parallel()
 	bubble(t, createRefused(403, "Insufficient permissions to do that", 1), func(w *world) {
 		w.plan(1)
 		b := w.drive(w.process(w.client, nil), "1")
@@ -171,6 +180,7 @@ func TestAnyOtherRefusalIsAVisibleHold(t *testing.T) {
 }
 
 func TestRowsThatAreGoneHoldTheBatchAndLeaveNoFile(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		w.plan(2)
 		w.edit("1", func(b *jobs.Batch) { b.Digest = strings.Repeat("0", 64) })
@@ -182,6 +192,7 @@ func TestRowsThatAreGoneHoldTheBatchAndLeaveNoFile(t *testing.T) {
 }
 
 func TestABatchWithoutItsKeyIsHeldUntilTheKeyIsBack(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		w.plan(1)
 		here := false
@@ -203,6 +214,7 @@ func TestABatchWithoutItsKeyIsHeldUntilTheKeyIsBack(t *testing.T) {
 }
 
 func TestABusThatIsOlderThanTheWorldHoldsAndPostsNothing(t *testing.T) {
+	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
 		w.plan(2)
 		s := w.process(w.client, nil)
@@ -234,8 +246,10 @@ func TestABusThatIsOlderThanTheWorldHoldsAndPostsNothing(t *testing.T) {
 }
 
 func TestAProviderThatCannotBeSearchedOrFencedIsHeldOnlyWhenAnAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	for name, can := range map[string]doubleword.Capabilities{"no list": {DeleteFile: true}, "no delete": {ListByMetadata: true}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			faults := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches", Status: 500, Nth: 2}}
 			bubble(t, simulator.Config{Faults: faults}, func(w *world) {
 				w.plan(1, 1)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
@@ -42,30 +40,51 @@ func (s *Submitter) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	due, err := s.due(ctx, open)
+	if err != nil {
+		return err
+	}
 	var (
-		now     = time.Now()
-		known   = make(map[string]struct{})
 		workers errgroup.Group
-		drives  failures
+		failed  = make([]error, len(due))
 	)
 	workers.SetLimit(s.config.Workers)
-	defer func() { _ = workers.Wait() }() // its goroutines return nil: their errors are in drives
+	for i, name := range due {
+		workers.Go(func() error {
+			failed[i] = s.driven(ctx, name)
+			return nil
+		})
+	}
+	_ = workers.Wait() // its goroutines return nil: one batch's error stops no other
+	return errors.Join(errors.Join(failed...), s.complete(ctx, open))
+}
+
+// name is a batch's.
+type name struct{ queue, job, n string }
+
+// due reads which batches have a step to make, and forgets those that need no memory. Only names are kept: a list may be old, and drives are
+// long.
+func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
+	var (
+		now   = time.Now()
+		known = make(map[string]struct{})
+		due   []name
+	)
 	for b, err := range s.config.Jobs.AllBatches(ctx) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		open.saw(&b)
-		if !waits(&b.Batch) && !open.cancelled(&b) {
-			continue
+		cancelled := open.cancelled(&b)
+		if waits(&b.Batch) || cancelled {
+			known[b.StateKey()] = struct{}{}
 		}
-		known[b.StateKey()] = struct{}{}
-		if isDue(&b.Batch, open.cancelled(&b), now) {
-			workers.Go(func() error { drives.add(s.driven(ctx, &b)); return nil })
+		if isDue(&b.Batch, cancelled, now) {
+			due = append(due, name{b.Queue, b.Job, b.N})
 		}
 	}
-	_ = workers.Wait()
 	s.memories.keep(known)
-	return errors.Join(drives.joined(), s.complete(ctx, open))
+	return due, nil
 }
 
 // waits reports whether a batch is still on its way to the provider.
@@ -94,28 +113,12 @@ func isDue(b *events.Batch, cancelled bool, now time.Time) bool {
 	}
 }
 
-// driven drives one batch; having to wait is no error, nor is a fault of this batch alone.
-func (s *Submitter) driven(ctx context.Context, b *jobs.Batch) error {
-	_, err := s.drive(ctx, b.Queue, b.Job, b.N)
+// driven drives one batch; having to wait is no error.
+func (s *Submitter) driven(ctx context.Context, b name) error {
+	_, err := s.drive(ctx, b.queue, b.job, b.n)
 	if err == nil || ctx.Err() != nil {
 		return nil //nolint:nilerr // the process is told to stop
 	}
-	s.config.Log.Error().Err(err).Str("queue", b.Queue).Str("job", b.Job).Str("batch", b.N).Msg("batch not driven")
+	s.config.Log.Error().Err(err).Str("queue", b.queue).Str("job", b.job).Str("batch", b.n).Msg("batch not driven")
 	return err
 }
-
-// failures gathers the errors of several goroutines.
-type failures struct {
-	mu   sync.Mutex
-	errs []error
-}
-
-func (f *failures) add(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil {
-		f.errs = append(f.errs, err)
-	}
-}
-
-func (f *failures) joined() error { return errors.Join(f.errs...) }

@@ -2,6 +2,7 @@ package submit_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,6 @@ type world struct {
 // bubble runs test in a world of its own.
 func bubble(t *testing.T, cfg simulator.Config, test func(w *world)) {
 	t.Helper()
-	t.Parallel()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
 		t.Helper()
 		sim, err := simulator.New(cfg)
@@ -86,7 +86,7 @@ func (w *world) plan(rows ...int) {
 	w.check(err)
 	change := jobs.NewChange(time.Now())
 	for i, n := range rows {
-		change.Batch(w.planned(fmt.Sprint(i+1), n), events.BatchIsPlanned)
+		change.Batch(w.planned(strconv.Itoa(i+1), n), events.BatchIsPlanned)
 	}
 	opened.State, opened.Batches = events.JobPlanned, len(rows)
 	change.Job(&opened)
@@ -97,7 +97,7 @@ func group() events.GroupKey {
 	return events.GroupKey{Window: "24h", URL: "/v1/chat/completions", Model: "m"}
 }
 
-func customID(n string, i int) string { return "row-" + n + "-" + fmt.Sprint(i) }
+func customID(n string, i int) string { return "row-" + n + "-" + strconv.Itoa(i) }
 
 // planned publishes a block of rows and returns the batch that holds them.
 func (w *world) planned(n string, rows int) *jobs.Batch {
