@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"strings"
 
@@ -37,7 +38,7 @@ func execute(ctx context.Context, env app.Env) int {
 	if err != nil {
 		return fail(env, err)
 	}
-	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	chosen, ok := reflect.TypeAssert[command](parsed.Selected().Target.Addr())
 	if !ok {
 		return fail(env, errors.New("no command"))
 	}
@@ -58,11 +59,13 @@ func fail(env app.Env, err error) int {
 
 type versionCommand struct{}
 
-func (versionCommand) run(_ context.Context, env app.Env) (int, error) {
+func (v *versionCommand) run(_ context.Context, env app.Env) (int, error) {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
-	fmt.Fprintln(env.Stdout, "batchbus", version)
+	if _, err := fmt.Fprintln(env.Stdout, "batchbus", version); err != nil {
+		return app.ExitFault, fmt.Errorf("print version: %w", err)
+	}
 	return app.ExitOK, nil
 }

@@ -60,14 +60,14 @@ func inspect(path string, rules *rows.Rules) (input, error) {
 func openRows(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open rows: %w", err)
 	}
-	if info, err := file.Stat(); err != nil || info.IsDir() {
-		_ = file.Close()
-		if err == nil {
-			err = fmt.Errorf("open %s: it is a directory: name the files in it", path)
-		}
-		return nil, err
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a directory: name the files in it")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open rows %s: %w", path, err), file.Close())
 	}
 	return file, nil
 }

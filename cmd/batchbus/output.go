@@ -112,7 +112,8 @@ func openOut(dir, name string) (*outFile, error) {
 }
 
 func (o *outFile) write(line []byte) error {
-	o.line = append(line, '\n')
+	line = append(line, '\n')
+	o.line = line
 	if _, err := o.buf.Write(o.line); err != nil {
 		return fmt.Errorf("write output: %w", err)
 	}

@@ -89,9 +89,9 @@ func (r *runCommand) plan(env app.Env) (*plan, error) {
 		Dir: r.Data, MaxStore: r.MaxStore, KeyFile: r.StoreKeyFile, Log: log,
 		Simulate: p.simulated, Simulator: r.SimulatorFlags, BaseURL: r.ProviderURL, Keys: keys,
 	}
-	p.local.Settings = r.TimeFlags.Settings(app.DefaultSettings())
+	p.local.Settings = r.Settings(app.DefaultSettings())
 	if p.simulated {
-		p.local.Settings = r.TimeFlags.Settings(app.SimulatedSettings())
+		p.local.Settings = r.Settings(app.SimulatedSettings())
 	}
 	return p, nil
 }

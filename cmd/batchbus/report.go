@@ -36,7 +36,7 @@ func newReporter(env app.Env, asJSON bool) reporter {
 
 func (r reporter) finding(f finding) {
 	if r.json != nil {
-		_ = r.json.Encode(f) // a stdout that is gone is nobody's to tell
+		_ = r.json.Encode(f) //nolint:errchkjson // a stdout that is gone is nobody's to tell
 		return
 	}
 	kind := "error"
@@ -56,7 +56,7 @@ func (r reporter) finding(f finding) {
 
 func (r reporter) total(rows, bad, warnings int) {
 	if r.json != nil {
-		_ = r.json.Encode(map[string]int{"rows": rows, "bad": bad, "warnings": warnings})
+		_ = r.json.Encode(map[string]int{"rows": rows, "bad": bad, "warnings": warnings}) //nolint:errchkjson // as above
 		return
 	}
 	fmt.Fprintf(r.out, "%d rows: %d bad, %d warnings\n", rows, bad, warnings)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/batchbus/batchbus/internal/app"
@@ -12,10 +13,14 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
+// memoryLimit is where a run's garbage collector begins to work harder: what a job of any size needs, bus and simulator included, and
+// well below the 500 MiB that one may take. GOMEMLIMIT overrides it.
+const memoryLimit = 360 << 20
+
 // errTimeout is the cause of a run that --timeout ended.
 var errTimeout = errors.New("timeout reached")
 
-func (r runCommand) run(ctx context.Context, env app.Env) (int, error) {
+func (r *runCommand) run(ctx context.Context, env app.Env) (int, error) {
 	p, err := r.plan(env)
 	if err != nil {
 		return app.ExitFault, err
@@ -24,6 +29,9 @@ func (r runCommand) run(ctx context.Context, env app.Env) (int, error) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, *r.Timeout, errTimeout)
 		defer cancel()
+	}
+	if _, set := env.Lookup("GOMEMLIMIT"); !set {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	p.announce()
 	if err := p.preflight(ctx); err != nil {

@@ -19,7 +19,7 @@ type validateCommand struct {
 type rowRules = rows.Rules
 
 // run reports every bad or doubled row and every warning. A custom_id is doubled across all files: they would be one job.
-func (v validateCommand) run(_ context.Context, env app.Env) (int, error) {
+func (v *validateCommand) run(_ context.Context, env app.Env) (int, error) {
 	policy := events.DefaultPolicy()
 	policy.DefaultModel = v.Model
 	check := checker{rules: rulesOf(&policy), seen: make(map[[16]byte]firstRow), report: newReporter(env, v.JSON)}

@@ -43,8 +43,7 @@ func Signals(parent context.Context) (ctx context.Context, stop func()) {
 
 // ExitCode is the exit code for a stopped program: 130 or 143 when a signal ended ctx, else 2 for an error and 0 for none.
 func ExitCode(ctx context.Context, err error) int {
-	var stopped *SignalError
-	if errors.As(context.Cause(ctx), &stopped) {
+	if stopped, ok := errors.AsType[*SignalError](context.Cause(ctx)); ok {
 		if stopped.Signal == syscall.SIGTERM {
 			return ExitTerminated
 		}

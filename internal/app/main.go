@@ -52,7 +52,7 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 		Services: services, Dial: f.dial, BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
-		Settings: f.TimeFlags.Settings(DefaultSettings()),
+		Settings: f.Settings(DefaultSettings()),
 	}
 	if err := errors.Join(keyErr, levelErr); err != nil {
 		return errors.Join(err, o.validate())
@@ -65,5 +65,9 @@ func (f *serviceFlags) dial(name string) (*nats.Conn, error) {
 	if f.Creds != "" {
 		options = append(options, nats.UserCredentials(f.Creds))
 	}
-	return nats.Connect(f.NATS, options...)
+	nc, err := nats.Connect(f.NATS, options...)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", f.NATS, err)
+	}
+	return nc, nil
 }

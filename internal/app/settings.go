@@ -52,10 +52,15 @@ func (f TimeFlags) Settings(def Settings) Settings { return Settings(f).orElse(d
 // orElse puts the value of def wherever s has none.
 func (s Settings) orElse(def Settings) Settings {
 	for _, pair := range []struct{ value, otherwise *time.Duration }{
-		{&s.CreateTimeout, &def.CreateTimeout}, {&s.QuietPeriod, &def.QuietPeriod},
-		{&s.PollFloor, &def.PollFloor}, {&s.PollCeiling, &def.PollCeiling}, {&s.Patience, &def.Patience},
-		{&s.MissingGrace, &def.MissingGrace}, {&s.CancelGrace, &def.CancelGrace},
-		{&s.SweepInterval, &def.SweepInterval}, {&s.DrainTimeout, &def.DrainTimeout},
+		{&s.CreateTimeout, &def.CreateTimeout},
+		{&s.QuietPeriod, &def.QuietPeriod},
+		{&s.PollFloor, &def.PollFloor},
+		{&s.PollCeiling, &def.PollCeiling},
+		{&s.Patience, &def.Patience},
+		{&s.MissingGrace, &def.MissingGrace},
+		{&s.CancelGrace, &def.CancelGrace},
+		{&s.SweepInterval, &def.SweepInterval},
+		{&s.DrainTimeout, &def.DrainTimeout},
 	} {
 		if *pair.value <= 0 {
 			*pair.value = *pair.otherwise

@@ -94,7 +94,7 @@ func readObject(ctx context.Context, bus objects, o jetstore.Object) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("open payload: %w", err)
 	}
-	defer r.Close() //nolint:errcheck // everything was read, or the error of reading it counts
+	defer r.Close()
 	data := make([]byte, o.Size)
 	if _, err := io.ReadFull(r, data); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

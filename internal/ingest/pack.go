@@ -7,6 +7,10 @@ const (
 	maxSpare = 8
 	// blockHead is more than a block holds beside its entries.
 	blockHead = 16
+	// usualBlock is how full a block of several rows gets, where the bus would take more. A NATS server keeps the buffers of the messages
+	// it sends for reuse, whatever size they grew to: with blocks of 4 MiB, 120,000 rows of 1 KB took 900 MB of an embedded server's memory
+	// and twice the time, with these 200 MB (measured).
+	usualBlock = 256 << 10
 )
 
 // sheet is one block in the making, or under way to the bus: its rows, and the messages they came in.
@@ -18,7 +22,7 @@ type sheet struct {
 
 // packer sorts the rows of a fetch into blocks, one open block a job. It knows no bus, and is not safe for concurrent use.
 type packer struct {
-	limit int // the most bytes of a block
+	limit int // the most bytes of a block; only one of a single big row comes near it
 	open  map[string]*sheet
 	order []*sheet // the open ones, oldest first, so that what is stored does not depend on the order of a map
 	spare []*sheet
@@ -32,7 +36,7 @@ func (p *packer) fits(e *block.Entry) bool { return blockHead+block.Room(e) <= p
 // add puts e, which fits, into the open block of its subject. It returns the block that had to be closed for that, if any.
 func (p *packer) add(subject string, e *block.Entry, m *message) (full *sheet) {
 	s := p.open[subject]
-	if s != nil && s.builder.Size()+block.Room(e) > p.limit {
+	if s != nil && s.builder.Size()+block.Room(e) > min(p.limit, usualBlock) {
 		full = s
 		p.close(s)
 		s = nil

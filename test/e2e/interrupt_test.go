@@ -64,6 +64,7 @@ func wantBig(t *testing.T, dir string, o outcome) {
 	}
 }
 
+//nolint:paralleltest // its memory and time are measured
 func TestABigJobIsThreeBatchesInBoundedMemory(t *testing.T) {
 	dir := t.TempDir()
 	began := time.Now()
@@ -75,6 +76,7 @@ func TestABigJobIsThreeBatchesInBoundedMemory(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // it needs the machine for itself to be stopped in the middle
 func TestABigJobSurvivesKillsAndCtrlC(t *testing.T) {
 	dir := t.TempDir()
 	file := bigFile(t, dir)

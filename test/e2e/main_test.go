@@ -113,12 +113,18 @@ type summary struct {
 	Job       string `json:"job"`
 	Simulated bool   `json:"simulated"`
 	Rows      struct {
-		Total, Succeeded, Failed, Expired, Cancelled, Rejected int
-		DeadLetters                                           int `json:"dead_letters"`
+		Total       int `json:"total"`
+		Succeeded   int `json:"succeeded"`
+		Failed      int `json:"failed"`
+		Expired     int `json:"expired"`
+		Cancelled   int `json:"cancelled"`
+		Rejected    int `json:"rejected"`
+		DeadLetters int `json:"dead_letters"`
 	} `json:"rows"`
 	Truncated int `json:"truncated"`
 	Batches   []struct {
-		N, State        string
+		N               string `json:"n"`
+		State           string `json:"state"`
 		ProviderBatchID string `json:"provider_batch_id"`
 		InputFileID     string `json:"input_file_id"`
 	} `json:"batches"`

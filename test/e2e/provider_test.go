@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -58,13 +57,4 @@ func python(t *testing.T, dir, script string) string {
 		t.Fatalf("python: %v\n%s", err, out)
 	}
 	return string(out)
-}
-
-func decode[T any](t *testing.T, data []byte) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
