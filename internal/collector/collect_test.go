@@ -1,7 +1,6 @@
 package collector_test
 
 import (
-	"crypto/sha256"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/batchbus/batchbus/internal/collector"
 	"github.com/batchbus/batchbus/pkg/events"
-	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 func TestResultsFlowBeforeTheBatchHasEnded(t *testing.T) {
@@ -123,6 +121,18 @@ func TestAHeaderThatPromisesTooMuchHoldsNothingUp(t *testing.T) {
 	})
 }
 
+func TestALastLineThatOnlyLacksItsNewlineIsTaken(t *testing.T) {
+	t.Parallel()
+	inWorld(t, named(2), func(w *world) {
+		w.answers(0, 1)
+		w.out.cutAfter, w.out.cutClean = len(w.out.lines[0])+len(w.out.lines[1])+1, true
+		w.finish("completed", 2, 0)
+		w.want("wait", w.collect(w.service(nil)), time.Duration(0))
+		w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 2})
+		w.want("cursor", w.cursor().OutputLines, 1)
+	})
+}
+
 func TestABrokenLineHarmsNoOtherAndIsReadAgain(t *testing.T) {
 	t.Parallel()
 	inWorld(t, []string{"a", "b", "c"}, func(w *world) {
@@ -190,73 +200,6 @@ func TestTwoCollectorsOnOneBatchPublishAndCountEachRowOnce(t *testing.T) {
 	})
 }
 
-func TestAnswersComeOutByteForByte(t *testing.T) {
-	t.Parallel()
-	bodies := map[string]string{
-		"a-number":    `{"n":9007199254740993,"f":1.0,"e":1E5,"x":1e400}`,
-		"b-escapes":   `{"s":"<>&\u003c\/\ud83d"}`,
-		"c-separator": "{\"s\":\"a\u2028b\u2029c\u0085d\x7f\"}",
-		"d-spaces":    `{ "a" :  [ 1 , 2 ] }`,
-		"e-string":    `"data: {\"not\": \"json\"}"`,
-		"f-big":       answerBody(strings.Repeat("x", 9<<20), 10),
-	}
-	ids := []string{"a-number", "b-escapes", "c-separator", "d-spaces", "e-string", "f-big"}
-	inWorld(t, ids, func(w *world) {
-		for place, id := range ids {
-			w.out.lines = append(w.out.lines, okLine(w.wire(place), bodies[id]))
-		}
-		w.finish("completed", len(ids), 0)
-		w.untilSettled(w.service(nil))
-		results := w.results()
-		for id, body := range bodies {
-			if sha256.Sum256(results[id].Response) != sha256.Sum256([]byte(body)) {
-				t.Errorf("%s: answer differs, %d bytes for %d", id, len(results[id].Response), len(body))
-			}
-		}
-		if _, external := jetstore.ObjectOf(results["f-big"].header); !external {
-			t.Error("the big answer is in no object")
-		}
-		w.want("usage of the big one", *results["f-big"].Usage, events.Usage{PromptTokens: 1, CompletionTokens: 10, TotalTokens: 11})
-	})
-}
-
-func TestALineTooLongForMemoryIsStreamedToAnObject(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(3), func(w *world) {
-		s := w.service(func(c *collector.Config) { c.MaxAnswerBytes = 1000 })
-		body := answerBody(strings.Repeat(`a}"]\`, 2000), 10)
-		w.answers(0)
-		w.out.lines = append(w.out.lines, okLine(w.wire(1), body))
-		w.answers(2)
-		w.finish("completed", 3, 0)
-		w.untilSettled(s)
-		w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 3})
-		r := w.results()["row-00001"]
-		if string(r.Response) != body {
-			t.Errorf("answer of %d bytes differs from the %d sent", len(r.Response), len(body))
-		}
-		if _, external := jetstore.ObjectOf(r.header); !external {
-			t.Error("the long answer is in no object")
-		}
-	})
-}
-
-func TestALongLineThatBreaksOffIsReadAgain(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(1), func(w *world) {
-		s := w.service(func(c *collector.Config) { c.MaxAnswerBytes = 1000 })
-		w.out.lines = []string{okLine(w.wire(0), answerBody(strings.Repeat("a", 9000), 10))}
-		w.out.cutAfter = 5000
-		if _, err := s.Collect(w.ctx(), queue, job, "1"); err == nil {
-			t.Error("a cut answer is no error")
-		}
-		w.want("results", len(w.results()), 0)
-		w.out.cutAfter = 0
-		w.collect(s)
-		w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 1})
-	})
-}
-
 func TestIDsThatNobodySentAreEventsAndNobodysAnswer(t *testing.T) {
 	t.Parallel()
 	inWorld(t, []string{"a", "b"}, func(w *world) {
@@ -294,10 +237,16 @@ func TestAJobWithOpaqueIDs(t *testing.T) {
 	inWorld(t, named(250), func(w *world) {
 		w.opaque = true
 		w.edit(events.BatchProgress, func(b *events.Batch) { b.OpaqueIDs = true })
+		w.out.lines = []string{okLine("3~row-00003", `{"an":"id that is not sent here"}`)}
 		w.answers(rand.New(rand.NewPCG(5, 6)).Perm(250)...)
-		w.out.lines = append(w.out.lines, okLine("3~row-00003", "{}"))
 		w.finish("completed", 250, 0)
 		w.untilSettled(w.service(nil))
-		w.want("results", len(w.results()), 250)
+		results := w.results()
+		w.want("results", len(results), 250)
+		for _, id := range w.ids {
+			if !strings.Contains(string(results[id].Response), "answer to "+id) {
+				t.Errorf("%s has the answer %s", id, results[id].Response)
+			}
+		}
 	})
 }

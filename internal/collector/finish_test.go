@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/collector"
-	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/events"
-	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 func TestARowInNeitherFileIsMissingAfterTheGrace(t *testing.T) {
@@ -244,104 +242,5 @@ func TestABatchThatRunsAgainGoesBackToThePoller(t *testing.T) {
 		if b.NextPollAt == nil {
 			t.Error("nobody will poll it")
 		}
-	})
-}
-
-func TestAJobWithoutAnAPIKeyIsHeldUntilTheKeyIsBack(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(1), func(w *world) {
-		known := false
-		s := w.service(func(c *collector.Config) {
-			c.Provider = func(string) (collector.Provider, bool) { return w.p, known }
-		})
-		w.answers(0)
-		w.finish("completed", 1, 0)
-		w.collect(s)
-		w.want("hold", w.batch().Hold.Code, events.HoldKeyMissing)
-		w.ok(s.Sweep(w.ctx()))
-		w.want("held events", len(w.events(events.BatchHeld)), 1)
-		known = true
-		w.ok(s.Sweep(w.ctx()))
-		w.want("state", w.batch().State, events.BatchSettled)
-		w.want("resumed events", len(w.events(events.BatchResumed)), 1)
-	})
-}
-
-func TestAManifestThatIsNotWhatTheBatchSaysIsAHold(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(1), func(w *world) {
-		s := w.service(nil)
-		w.answers(0)
-		w.edit(events.BatchProgress, func(b *events.Batch) { b.Manifest.Digest = "SHA-256=AAAA" })
-		w.collect(s)
-		w.want("hold", w.batch().Hold.Code, events.HoldManifestMissing)
-		w.want("results", len(w.results()), 0)
-	})
-	inWorld(t, named(1), func(w *world) {
-		s := w.service(nil)
-		w.edit(events.BatchProgress, func(b *events.Batch) { b.Manifest.Name = "elsewhere" })
-		begin := time.Now()
-		for w.batch().Hold == nil {
-			pass(max(w.collect(s), time.Second))
-		}
-		if waited := time.Since(begin); waited < 10*time.Minute {
-			t.Errorf("held after %s", waited)
-		}
-	})
-}
-
-func TestAResultThatTheBusRefusesIsAHoldAndNoLoop(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(3), func(w *world) {
-		s := w.service(func(c *collector.Config) { c.InFlight = 1 })
-		stream, err := w.f.Store.JetStream().Stream(w.ctx(), jetstore.StreamResults)
-		w.ok(err)
-		config := stream.CachedInfo().Config
-		config.Sealed, config.DenyDelete, config.DenyPurge = true, true, true
-		config.DiscardNewPerSubject, config.AllowAtomicPublish = false, false
-		_, err = w.f.Store.JetStream().UpdateStream(w.ctx(), config)
-		w.ok(err)
-		w.answers(0, 1, 2)
-		w.collect(s)
-		w.want("hold", w.batch().Hold.Code, events.HoldPublish)
-		w.want("bits", w.cursor().Settled.Count(), 0)
-		calls := len(w.p.calls)
-		w.ok(s.Sweep(w.ctx()))
-		w.collect(s)
-		w.want("calls", len(w.p.calls), calls)
-	})
-}
-
-func TestASweepFindsWhatLostItsHint(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(2), func(w *world) {
-		s := w.service(nil)
-		w.answers(0)
-		w.ok(s.Sweep(w.ctx()))
-		w.want("results before any progress is known", len(w.results()), 0)
-		w.edit(events.BatchProgress, func(b *events.Batch) { b.Counts = events.Counts{Total: 2, Completed: 1} })
-		w.ok(s.Sweep(w.ctx()))
-		w.want("results", len(w.results()), 1)
-		calls := len(w.p.calls)
-		w.ok(s.Sweep(w.ctx()))
-		w.want("calls of a sweep with nothing new", len(w.p.calls)-calls, 0)
-		w.answers(1)
-		w.finish("completed", 2, 0)
-		w.ok(s.Sweep(w.ctx()))
-		w.want("state", w.batch().State, events.BatchSettled)
-	})
-}
-
-func TestASweepCompletesAJobWhoseLastSettlerDied(t *testing.T) {
-	t.Parallel()
-	inWorld(t, named(1), func(w *world) {
-		b := w.batch()
-		cursor := w.cursor()
-		cursor.Totals = events.Totals{Rows: 1, Succeeded: 1}
-		w.ok(w.jobs.Settle(w.ctx(), w.f.Store, jobs.Settlement{Batch: &b, Cursor: &cursor, State: events.BatchSettled}))
-		w.ok(w.service(nil).Sweep(w.ctx()))
-		j, err := w.jobs.Job(w.ctx(), queue, job)
-		w.ok(err)
-		w.want("job", j.State, events.JobCompleted)
 	})
 }

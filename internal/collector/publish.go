@@ -63,7 +63,7 @@ func envelopeOf(result *events.Result) []byte {
 
 // customID is the row's own id: the rest of its wire id, or, where that holds none, what its block says. It is false for a wire id that
 // the row of this place was not sent with.
-func (r *run) customID(ctx context.Context, place int, wireID, rest string) (string, bool, error) {
+func (r *run) customID(ctx context.Context, place int, rest string) (string, bool, error) {
 	if rest != "" {
 		return rest, !r.b.OpaqueIDs, nil
 	}
@@ -72,8 +72,7 @@ func (r *run) customID(ctx context.Context, place int, wireID, rest string) (str
 			return "", false, err
 		}
 	}
-	id := r.ids[place]
-	return id, id != "" && manifest.WireID(place, id, r.b.OpaqueIDs) == wireID, nil
+	return r.ids[place], r.ids[place] != "", nil
 }
 
 // readIDs reads the custom_ids of all rows whose wire id holds none, in one walk over the job's blocks: rows come back in any order,

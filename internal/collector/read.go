@@ -74,8 +74,11 @@ func (r *run) readFile(ctx context.Context, f file, q doubleword.ContentQuery) (
 	scanner := doubleword.NewScanner(content.Body, r.s.cfg.MaxAnswerBytes)
 	err = r.scan(ctx, f, scanner, &got)
 	got.short = scanner.Partial() || content.HasLastLine && got.received < content.LastLine-q.Skip
-	if err == nil {
-		err = r.commit(ctx)
+	if _, broken := errors.AsType[*providerError](err); err != nil && !broken {
+		return got, err
+	}
+	if err := r.commit(ctx); err != nil {
+		return got, err
 	}
 	return got, err
 }
@@ -100,12 +103,9 @@ func (r *run) scan(ctx context.Context, f file, scanner *doubleword.Scanner, got
 	}
 }
 
-// endScan keeps what came before the end. A last line that only lacks its LF is taken but not counted.
+// endScan tells how a body ended. A last line that only lacks its LF is taken but not counted.
 func (r *run) endScan(ctx context.Context, scanner *doubleword.Scanner, broken error) error {
 	if broken != nil {
-		if err := r.commit(ctx); err != nil {
-			return err
-		}
 		return &providerError{broken}
 	}
 	if tail := scanner.Tail(); len(tail) > 0 {
@@ -185,7 +185,7 @@ func (r *run) owner(ctx context.Context, line *doubleword.Line) (place int, id s
 	if r.seen.Has(place) {
 		return place, "", nil
 	}
-	id, ok, err = r.customID(ctx, place, line.CustomID, rest)
+	id, ok, err = r.customID(ctx, place, rest)
 	if err == nil && !ok {
 		r.orphan(line.CustomID)
 		return -1, "", nil

@@ -121,6 +121,20 @@ func TestAgainstTheSimulator(t *testing.T) {
 	})
 }
 
+func TestTheHintOfAFinishedBatchStaysUntilItIsSettled(t *testing.T) {
+	t.Parallel()
+	inWorld(t, named(2), func(w *world) {
+		stop := w.run(w.service(func(c *collector.Config) { c.SweepInterval = 24 * time.Hour }))
+		defer stop()
+		pass(time.Second) // the first sweep is over
+		w.answers(0)
+		w.finish("completed", 2, 0)
+		pass(3 * time.Minute)
+		w.want("state", w.batch().State, events.BatchSettled)
+		w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 1, "failed missing_result": 1})
+	})
+}
+
 func TestAServiceThatStopsInTheMiddleLosesNothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, named(50), func(w *world) {
