@@ -15,12 +15,12 @@ func (s *Store) Complete(ctx context.Context, queue, job string) (Job, error) {
 	if err != nil || j.State != events.JobPlanned {
 		return j, err
 	}
-	var batches []events.Batch
+	batches := make(map[string]events.Batch) // a batch that changes meanwhile is listed twice, the second time as it is now
 	for b, err := range s.Batches(ctx, queue, job) {
 		if err != nil {
 			return j, err
 		}
-		batches = append(batches, b.Batch)
+		batches[b.N] = b.Batch
 	}
 	totals, ended := sum(&j.Job, batches)
 	if !ended {
@@ -38,15 +38,15 @@ func (s *Store) Complete(ctx context.Context, queue, job string) (Job, error) {
 
 // sum adds up a job's batches, and tells whether all of them are there and have ended. A list from a lagging replica that lacks one, or
 // shows one as it was before, is thus not taken for the whole.
-func sum(j *events.Job, batches []events.Batch) (totals events.Totals, ended bool) {
+func sum(j *events.Job, batches map[string]events.Batch) (totals events.Totals, ended bool) {
 	totals = events.Totals{
 		Rows: j.Rejected + j.CancelledRows, Rejected: j.Rejected, Cancelled: j.CancelledRows,
 	}
-	for i := range batches {
-		if !batches[i].State.Ended() || batches[i].Totals == nil {
+	for _, b := range batches {
+		if !b.State.Ended() || b.Totals == nil {
 			return totals, false
 		}
-		totals.Add(*batches[i].Totals)
+		totals.Add(*b.Totals)
 	}
 	return totals, len(batches) == j.Batches+j.FollowUps
 }

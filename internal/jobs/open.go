@@ -22,7 +22,7 @@ func (s *Store) Open(ctx context.Context, queue, job string, o Options) (Job, er
 		return found, err
 	}
 	now := time.Now().UTC()
-	opened := Job{Job: events.Job{
+	opened := Job{Revision: found.Revision, Job: events.Job{
 		Queue: queue, Job: job, State: events.JobOpen, SinceAt: now, OpenedAt: now,
 		Description: o.Description, InputSHA256: o.InputSHA256, Policy: o.Policy,
 	}}

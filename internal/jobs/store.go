@@ -55,11 +55,11 @@ type Store struct{ bus Bus }
 // New returns a store on bus.
 func New(bus Bus) *Store { return &Store{bus: bus} }
 
-// Job reads a job's state; [jetstore.ErrNotFound] when there is none.
+// Job reads a job's state; [jetstore.ErrNotFound] when there is none, with the revision that a new one replaces.
 func (s *Store) Job(ctx context.Context, queue, job string) (Job, error) {
 	entry, err := s.bus.Get(ctx, events.JobKey(queue, job))
 	if err != nil {
-		return Job{}, fmt.Errorf("get job %s/%s: %w", queue, job, err)
+		return Job{Revision: entry.Revision}, fmt.Errorf("get job %s/%s: %w", queue, job, err)
 	}
 	return readJob(entry)
 }
@@ -73,12 +73,12 @@ func (s *Store) Batch(ctx context.Context, queue, job, n string) (Batch, error) 
 	return readBatch(entry)
 }
 
-// Cursor reads a batch's cursor; one with revision 0 and no lines when there is none.
+// Cursor reads a batch's cursor; one with no lines, which can be committed, when there is none.
 func (s *Store) Cursor(ctx context.Context, b *Batch) (Cursor, error) {
 	cursor := Cursor{Queue: b.Queue, Job: b.Job, N: b.N}
 	entry, err := s.bus.Get(ctx, events.CursorKey(b.Queue, b.Job, b.N))
 	if isNotFound(err) {
-		cursor.Settled = events.NewBits(b.Rows)
+		cursor.Settled, cursor.Revision = events.NewBits(b.Rows), entry.Revision
 		return cursor, nil
 	}
 	if err != nil {
