@@ -27,9 +27,11 @@ type memoryBus struct {
 	mu       sync.Mutex
 	rows     []jetstore.Message
 	objects  map[string][]byte
+	names    []string                    // of the objects, in the order in which they were stored
 	stream   map[string]jetstore.Message // the newest of each subject: states, events, results, dead letters
 	sequence uint64
 	before   func(op string) error
+	deaf     int // so many commits get no answer before their ctx ends
 }
 
 func newMemoryBus() *memoryBus {
@@ -118,6 +120,7 @@ func (b *memoryBus) PutObject(_ context.Context, _, subject string, r io.Reader)
 	b.sequence++
 	name := fmt.Sprintf("%s/%d", subject, b.sequence)
 	b.objects[name] = data
+	b.names = append(b.names, name)
 	return jetstore.Object{Name: name, Size: int64(len(data))}, err
 }
 
@@ -156,7 +159,12 @@ func (b *memoryBus) Entries(_ context.Context, prefix string) iter.Seq2[jetstore
 	}
 }
 
-func (b *memoryBus) Commit(_ context.Context, changes ...jetstore.Change) ([]uint64, error) {
+func (b *memoryBus) Commit(ctx context.Context, changes ...jetstore.Change) ([]uint64, error) {
+	if b.deaf > 0 {
+		b.deaf--
+		<-ctx.Done()
+		return nil, jetstore.ErrUnknown
+	}
 	if err := b.enter("commit"); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,36 @@ func TestEachPlannedBatchHasItsEvent(t *testing.T) {
 	}
 }
 
+func TestEveryGroupIsCutInTheSealsOnePublish(t *testing.T) {
+	t.Parallel()
+	b := start(t, 10)
+	for n := range events.MaxGroups + 1 {
+		e := b.row(fmt.Sprint("row ", n), "")
+		e.Group.Model = fmt.Sprint("model ", n)
+		b.block(e)
+	}
+	b.seal()
+	b.plan(b.planner())
+	if state := b.state(); state.State != events.JobPlanned || state.Batches != events.MaxGroups || b.once() != events.MaxGroups {
+		t.Errorf("job is %+v", state.Job)
+	}
+	if r := b.results()["row 64"]; r.Outcome != events.Rejected || r.Error.Code != events.CodeTooManyGroups {
+		t.Errorf("the row of the 65th group: %+v", r)
+	}
+	var first, last uint64
+	for batch, err := range b.jobs.Batches(b.ctx, queue, job) {
+		b.check(err)
+		if first == 0 || batch.Revision < first {
+			first = batch.Revision
+		}
+		last = max(last, batch.Revision)
+	}
+	// Revisions of one publish follow each other: batch and event by turns, then the job.
+	if last-first != 2*(events.MaxGroups-1) || b.state().Revision != last+2 {
+		t.Errorf("batches have revisions %d to %d, the job %d", first, last, b.state().Revision)
+	}
+}
+
 func TestSecondComersAndRefusalsAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := start(t, 10)

@@ -17,7 +17,7 @@ func TestEachSourceEndsOnceHoweverPlannersCrashAndRace(t *testing.T) {
 		s := drawScript(t)
 		w := newWorld(t, s)
 		w.settles = rapid.Bool().Draw(t, "settles")
-		state := w.run(t, nil)
+		state := w.run(t, func() { w.checkCounts(t) })
 		wantFate, wantBatches, owners, rejected := fates(s)
 		gotFate, gotBatches := found(t, w.bus)
 		compare(t, "fates", gotFate, wantFate)

@@ -1,6 +1,10 @@
 package plan
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/batchbus/batchbus/internal/jobs"
+)
 
 // seats sees to it that a job is planned by one goroutine at a time, and keeps what is known of the jobs that are not planned to their
 // end. It is safe for concurrent use; a seat belongs to who took it.
@@ -58,4 +62,14 @@ func (s *seats) known(job string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.taken[job] != nil || s.free[job] != nil
+}
+
+// prune forgets the walk of a job that another planner has gone on with since, maybe to its end: nothing would ask for it any more.
+func (s *seats) prune(name string, job *jobs.Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	free := s.free[name]
+	if free != nil && free.session.job.Revision < job.Revision && !samePlan(&free.session.job.Job, &job.Job) {
+		delete(s.free, name)
+	}
 }

@@ -196,7 +196,7 @@ func (s *session) finish(ctx context.Context) error {
 	next := s.job.Job
 	s.walk.describe(&next)
 	if next.Walked.Sequence == s.job.Walked.Sequence && next.CancelledRows == s.job.CancelledRows {
-		return s.flush(ctx)
+		return s.flush(ctx) // what a walk repeated; the window may be used again
 	}
 	return s.cut(ctx, nil)
 }

@@ -51,6 +51,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 		subject := events.RowsSubject(job.Queue, job.Name())
 		_, rows := counts[subject]
 		delete(counts, subject)
+		s.planner.seats.prune(seatName(job.Queue, job.Name()), &job)
 		failures = append(failures, s.look(ctx, &job, rows, behind))
 	}
 	for subject := range counts { // what is left has no state

@@ -107,8 +107,10 @@ func TestAFileCountsTheLongerIdsOfItsLaterRows(t *testing.T) {
 	if len(files) != 1 || files[0] != int64(len(file)) {
 		t.Errorf("files of %v bytes with %v rows, want one of %d", files, counts, len(file))
 	}
-	if _, counts := fileOf(limits{maxRows: 100, maxBytes: int64(len(file)) - 1}, sizes...); fmt.Sprint(counts) != "[11 1]" {
-		t.Errorf("with a byte less: batches of %v rows", counts)
+	alone := int64(len(manifest.AppendLine(nil, 0, input(1, "row-11", "", "m", false), false)))
+	files, counts = fileOf(limits{maxRows: 100, maxBytes: int64(len(file)) - 1}, sizes...)
+	if fmt.Sprint(counts) != "[11 1]" || files[1] != alone {
+		t.Errorf("with a byte less: batches of %v rows and %v bytes, want the last of %d", counts, files, alone)
 	}
 }
 

@@ -161,3 +161,23 @@ func (w *world) run(t *rapid.T, between func()) events.Job {
 	}
 	return state.Job
 }
+
+// checkCounts compares what the state counts with the blocks that it calls walked.
+func (w *world) checkCounts(t *rapid.T) {
+	calm := w.bus.before
+	w.bus.before = nil
+	defer func() { w.bus.before = calm }()
+	state, err := jobs.New(w.bus).Job(context.Background(), queue, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := script{policy: w.policy}
+	for i, m := range w.bus.rows {
+		if m.Sequence <= state.Walked.Sequence {
+			prefix.blocks = append(prefix.blocks, w.blocks[i])
+		}
+	}
+	if _, _, owners, rejected := fates(prefix); state.Rows != owners || state.Rejected != rejected {
+		t.Fatalf("walked to %d: %d rows, %d rejected, want %d and %d", state.Walked.Sequence, state.Rows, state.Rejected, owners, rejected)
+	}
+}
