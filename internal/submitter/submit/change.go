@@ -123,6 +123,15 @@ func (d *drive) submitted(ctx context.Context, remote *doubleword.Batch, fenced 
 	}, events.BatchIsSubmitted)
 }
 
+// logFailure logs a failed upload or create. The provider's words about a row may quote it, so they go into that row's result alone.
+func (d *drive) logFailure(what string, v verdict, err error) {
+	entry := d.log.Warn().Str("why", v.why).Str("code", v.code).Int("line", v.line)
+	if v.cure != cureRejectRow && v.cure != cureRejectAll {
+		entry = entry.Err(err)
+	}
+	entry.Msg(what)
+}
+
 // isUnknown reports whether a change may have been stored.
 func isUnknown(err error) bool { return errors.Is(err, jetstore.ErrUnknown) }
 

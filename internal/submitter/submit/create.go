@@ -66,7 +66,7 @@ func (d *drive) lastCall(ctx context.Context) (context.Context, context.CancelFu
 // answered is a POST that gave no batch. What it tells of the paid call is stored beyond the end of ctx.
 func (d *drive) answered(ctx context.Context, err error) (step, error) {
 	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
-	d.log.Warn().Err(err).Str("why", v.why).Str("code", v.code).Msg("create failed")
+	d.logFailure("create failed", v, err)
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
 	defer cancel()
 	switch v.cure {

@@ -2,7 +2,10 @@ package submit_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -39,6 +42,24 @@ func TestAPlannedBatchIsUploadedCreatedOnceAndSubmitted(t *testing.T) {
 		want := []events.Kind{events.BatchIsPlanned, events.BatchIsUploaded, events.BatchIsCreating, events.BatchIsSubmitted}
 		if got := w.kinds("1"); !slices.Equal(got, want) {
 			t.Errorf("events %v, want %v", got, want)
+		}
+	})
+}
+
+func TestTheUploadIsTheRowsByteForByteAndEndsInOneNewline(t *testing.T) {
+	t.Parallel()
+	bubble(t, simulator.Config{}, func(w *world) {
+		const rows = 3000 // more than the writer gathers at once
+		w.plan(rows)
+		b := w.drive(w.process(w.client, nil), "1")
+		sum, size := sha256.New(), 0
+		for i := range rows {
+			n, _ := fmt.Fprintf(sum, "{\"custom_id\":\"%d~row-1-%d\"%s\n", i, i, tail("1"))
+			size += n
+		}
+		got := w.sim.Ledger().Uploads[0]
+		if got.SHA256 != hex.EncodeToString(sum.Sum(nil)) || got.Bytes != int64(size) || b.Bytes != int64(size) || size < 2*128<<10 {
+			t.Errorf("uploaded %+v, want %d bytes", got, size)
 		}
 	})
 }

@@ -1,11 +1,14 @@
 package submit_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/submitter/submit"
@@ -56,6 +59,22 @@ func TestARefusedRowIsRejectedAndTheRestRuns(t *testing.T) {
 	}
 }
 
+func TestWhatTheProviderSaysOfARowReachesItsResultAndNoLog(t *testing.T) {
+	t.Parallel()
+	bubble(t, uploadRefused(400, "Line 1: cannot fetch https://secret.example", 1), func(w *world) {
+		w.plan(2)
+		var log bytes.Buffer
+		s := w.process(w.client, func(c *submit.Config) { c.Log = zerolog.New(&log) })
+		b := w.drive(s, "1")
+		if strings.Contains(log.String(), "secret") || strings.Contains(string(b.Encode()), "secret") {
+			t.Errorf("log %s state %+v", log.String(), b.Batch)
+		}
+		if r := w.results()["row-1-0"]; r.Error == nil || !strings.Contains(r.Error.Message, "secret") {
+			t.Errorf("result %+v", r)
+		}
+	})
+}
+
 func TestOneLineOfFollowUpsEndsInAHold(t *testing.T) {
 	t.Parallel()
 	bubble(t, uploadRefused(400, "Line 1: odd", -1), func(w *world) {
@@ -69,7 +88,7 @@ func TestOneLineOfFollowUpsEndsInAHold(t *testing.T) {
 			n += "-1"
 		}
 		b := w.drive(s, n)
-		if b.Hold == nil || b.Hold.Code != events.HoldLineRefusals || b.LineRefusals != 20 || b.Rows != 5 {
+		if b.Hold == nil || b.Hold.Code != events.HoldLineRefusals || b.LineRefusals != 20 || b.Rows != 5 || strings.Contains(b.Hold.Message, "odd") {
 			t.Errorf("state %+v hold %+v", b.Batch, b.Hold)
 		}
 	})

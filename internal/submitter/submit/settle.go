@@ -35,7 +35,8 @@ type ending struct {
 // refuse ends a batch that the provider definitely refuses for its rows: step 6.
 func (d *drive) refuse(ctx context.Context, v verdict, cause error) (step, error) {
 	if v.cure == cureRejectRow && d.batch.LineRefusals >= maxLineRefused {
-		return step{done: true}, d.hold(ctx, events.HoldLineRefusals, cause.Error())
+		message := fmt.Sprintf("%d rows were refused one by one, and now line %d of the input file is", d.batch.LineRefusals, v.line)
+		return step{done: true}, d.hold(ctx, events.HoldLineRefusals, message)
 	}
 	entries, err := manifest.Load(ctx, d.config.Bus, d.batch.Manifest)
 	if err != nil {

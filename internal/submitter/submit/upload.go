@@ -124,7 +124,7 @@ func (d *drive) notUploaded(ctx context.Context, err error) (step, error) {
 		return step{}, err // the fence is lost, or may be
 	}
 	v := judgeUpload(err, d.batch.Rows, d.memory.refusals)
-	d.log.Warn().Err(err).Str("why", v.why).Str("code", v.code).Msg("upload failed")
+	d.logFailure("upload failed", v, err)
 	switch v.cure {
 	case cureHold:
 		return step{done: true}, d.hold(ctx, v.code, err.Error())

@@ -99,6 +99,11 @@ func group() events.GroupKey {
 
 func customID(n string, i int) string { return "row-" + n + "-" + strconv.Itoa(i) }
 
+// tail is what follows the custom_id in a row's line.
+func tail(n string) string {
+	return `,"method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[{"role":"user","content":"<&>\u2028 ` + n + `"}]}}`
+}
+
 // planned publishes a block of rows and returns the batch that holds them.
 func (w *world) planned(n string, rows int) *jobs.Batch {
 	w.t.Helper()
@@ -110,8 +115,7 @@ func (w *world) planned(n string, rows int) *jobs.Batch {
 	digest := manifest.NewDigest(group())
 	entries := make([]manifest.Entry, rows)
 	for i := range rows {
-		tail := []byte(`,"method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[{"role":"user","content":"<&> ` + n + `"}]}}`)
-		e := block.Entry{CustomID: customID(n, i), Sequence: 1, Line: i + 1, Group: group(), Tail: tail, Size: len(tail)}
+		e := block.Entry{CustomID: customID(n, i), Sequence: 1, Line: i + 1, Group: group(), Tail: []byte(tail(n)), Size: len(tail(n))}
 		copy(e.Row[:], fmt.Sprintf("row %s %d", n, i))
 		copy(e.Source[:], fmt.Sprintf("src %s %d", n, i))
 		builder.Add(&e)
