@@ -100,7 +100,7 @@ func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration
 	case !waited:
 		return r.wait(ctx, &remote, t)
 	case t.other != nil:
-		return r.pause(), r.s.tell(ctx, r.b, r.b.Why, r.b.NextTryAt, t.other)
+		return r.pause(), r.stuck(ctx, t.other)
 	}
 	return 0, r.close(ctx, &remote)
 }
@@ -109,6 +109,15 @@ func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration
 func (r *run) pause() time.Duration {
 	until, _ := deadline(r.b, whyMissing, whyOutage)
 	return min(max(r.s.cfg.RetryInterval, time.Since(until)/10), 5*time.Minute)
+}
+
+// stuck says once, by an event, that a person should look at a batch whose files cannot be read when every deadline is over. It is read on
+// all the same, and its settlement ends the hold.
+func (r *run) stuck(ctx context.Context, cause error) error {
+	if r.b.Hold == nil {
+		return r.s.hold(ctx, r.b, events.HoldNeedsAttention, cause)
+	}
+	return r.s.tell(ctx, r.b, r.b.Why, r.b.NextTryAt, cause)
 }
 
 // reread asks for the batch as it is now; a batch that the provider denies, or will not show, is taken as it was last seen.

@@ -223,10 +223,12 @@ func TestAProviderThatDoesNotAnswerEndsNoRow(t *testing.T) {
 		if b := w.batch(); !strings.Contains(b.LastError, "401") {
 			t.Errorf("last error %q", b.LastError)
 		}
+		w.want("calls for attention", len(w.events(events.BatchNeedsAttention)), 1)
 		w.out.err = nil
 		w.answers(0, 1)
 		w.untilSettled(s)
 		w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 2})
+		w.want("hold", w.batch().Hold, (*events.Hold)(nil))
 	})
 }
 

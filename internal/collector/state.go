@@ -38,7 +38,11 @@ func (s *Service) hold(ctx context.Context, b *jobs.Batch, code string, cause er
 	change := jobs.NewChange(time.Now())
 	b.Hold = &events.Hold{Code: code, Message: cut(cause.Error()), At: change.At()}
 	b.LastError = b.Hold.Message
-	change.Batch(b, events.BatchHeld)
+	kind := events.BatchHeld
+	if code == events.HoldNeedsAttention {
+		kind = events.BatchNeedsAttention
+	}
+	change.Batch(b, kind)
 	s.logger(b).Error().Str("hold", code).Err(cause).Msg("batch is held")
 	return s.cfg.Jobs.Commit(ctx, change)
 }
