@@ -144,25 +144,16 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestWindowLosesNothingWithItsConnection(t *testing.T) {
-	t.Parallel()
-	f := jetstoretest.Start(t)
-	link := f.NewLink()
-	nc, err := nats.Connect("", link.Option(), nats.MaxReconnects(-1), nats.ReconnectWait(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	store, err := jetstore.Open(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := store.NewWindow(256)
+// windowLosesNothing cuts the connection under a window three times.
+func windowLosesNothing(t *testing.T, world lossyWorld) {
+	t.Helper()
+	w := world.ours.NewWindow(256)
 	settled := 0
 	for i := range 3000 {
 		if i%1000 == 500 {
-			link.LoseAfter(100)
-			time.AfterFunc(20*time.Millisecond, link.Heal)
+			world.connected(t.Context())
+			world.link.LoseAfter(100)
+			time.AfterFunc(20*time.Millisecond, world.link.Heal)
 		}
 		m := &nats.Msg{Subject: fmt.Sprintf("batchbus.results.q.lost.%d", i), Data: []byte("{}")}
 		if err := w.PublishOnce(t.Context(), m, func(jetstore.Ack) { settled++ }); err != nil {
@@ -172,7 +163,7 @@ func TestWindowLosesNothingWithItsConnection(t *testing.T) {
 	if err := w.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	counts, err := f.Store.SubjectCounts(t.Context(), jetstore.StreamResults, "batchbus.results.q.lost.>")
+	counts, err := world.rival.SubjectCounts(t.Context(), jetstore.StreamResults, "batchbus.results.q.lost.>")
 	if err != nil || len(counts) != 3000 || settled != 3000 {
 		t.Errorf("%d settled, %d stored: %v", settled, len(counts), err)
 	}

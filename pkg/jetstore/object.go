@@ -68,7 +68,7 @@ type objectWriter struct {
 	number uint32
 }
 
-func (w *objectWriter) subject() string { return "$O." + BucketObjects + ".C." + w.nuid }
+func (w *objectWriter) subject() string { return chunkSubject(w.nuid) }
 
 func (w *objectWriter) digest() string {
 	return "SHA-256=" + base64.URLEncoding.EncodeToString(w.hash.Sum(nil))
@@ -122,62 +122,8 @@ func (w *objectWriter) discard(ctx context.Context) error {
 	return w.store.Purge(ctx, streamObjects, w.subject(), 0)
 }
 
+func chunkSubject(nuid string) string { return "$O." + BucketObjects + ".C." + nuid }
+
 func metaSubject(name string) string {
 	return "$O." + BucketObjects + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
-}
-
-// OpenObject reads an object. It streams; close the reader, also before the end. [ErrObjectMissing] when there is none, and
-// [ErrDigest], from here or at the end of the reader, when the bytes are not those of o.Digest: what was read until then is
-// not to be trusted. Reading ends with ctx.
-func (s *Store) OpenObject(ctx context.Context, o Object) (io.ReadCloser, error) {
-	bucket, err := s.js.ObjectStore(ctx, BucketObjects)
-	if err != nil {
-		return nil, fmt.Errorf("open object %s: %w", o.Name, err)
-	}
-	result, err := bucket.Get(ctx, o.Name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, fmt.Errorf("open object %s: %w", o.Name, ErrObjectMissing)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open object %s: %w", o.Name, err)
-	}
-	return &objectReader{result: result, object: o, hash: sha256.New()}, nil
-}
-
-// objectReader checks the bytes against the digest that the message names, whatever the object's own description says.
-type objectReader struct {
-	result jetstream.ObjectResult
-	object Object
-	hash   hash.Hash
-}
-
-// Read reads, and at the end compares.
-func (r *objectReader) Read(p []byte) (int, error) {
-	n, err := r.result.Read(p)
-	r.hash.Write(p[:n])
-	switch {
-	case errors.Is(err, jetstream.ErrDigestMismatch):
-		return n, fmt.Errorf("read object %s: %w", r.object.Name, ErrDigest)
-	case errors.Is(err, io.EOF):
-		return n, r.end()
-	case err != nil:
-		return n, fmt.Errorf("read object %s: %w", r.object.Name, err)
-	default:
-		return n, nil
-	}
-}
-
-func (r *objectReader) end() error {
-	if "SHA-256="+base64.URLEncoding.EncodeToString(r.hash.Sum(nil)) != r.object.Digest {
-		return fmt.Errorf("read object %s: %w", r.object.Name, ErrDigest)
-	}
-	return io.EOF
-}
-
-// Close ends the reading.
-func (r *objectReader) Close() error {
-	if err := r.result.Close(); err != nil {
-		return fmt.Errorf("close object %s: %w", r.object.Name, err)
-	}
-	return nil
 }

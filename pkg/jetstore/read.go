@@ -2,14 +2,15 @@ package jetstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 )
 
 const (
@@ -73,54 +74,81 @@ func (r *reader) end(ctx context.Context) (uint64, error) {
 
 // page yields one page and moves next behind it. More is false when the loop was stopped. A page can be cut short anywhere
 // by a lost reply; that only makes the next one start earlier.
+//
+// jetstreamext.GetBatch does the same under an inbox that the connection's own reply subscription matches too, so that
+// every message crosses the wire twice (measured), and it ends silently at a timeout.
 func (r *reader) page(ctx context.Context, yield func(Message) bool) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	messages, err := jetstreamext.GetBatch(ctx, r.store.js, r.stream, pageMessages, jetstreamext.GetBatchSeq(r.next),
-		jetstreamext.GetBatchSubject(r.filter), jetstreamext.GetBatchMaxBytes(pageBytes))
+	answers, err := r.request()
 	if err != nil {
-		return true, fmt.Errorf("get page: %w", err)
+		return true, err
 	}
-	var previous uint64
-	for raw, err := range messages {
-		if errors.Is(err, jetstreamext.ErrNoMessages) || err == nil && gap(raw, previous) {
-			return true, nil
-		}
+	defer func() { _ = answers.Unsubscribe() }() // fails only with the connection
+	for previous := uint64(0); ; previous = r.next - 1 {
+		answer, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
-			return true, pageError(err)
+			return true, fmt.Errorf("get page: %w", err)
 		}
-		previous, r.next = raw.Sequence, raw.Sequence+1
-		if !yield(messageOf(raw)) {
+		if status := answer.Header.Get("Status"); status != "" && len(answer.Data) == 0 {
+			return true, pageEnd(status)
+		}
+		m, last, err := messageOf(answer)
+		if err != nil || last != previous { // a message of the page got lost on the way
+			return true, err
+		}
+		r.next = m.Sequence + 1
+		if !yield(m) {
 			return false, nil
 		}
 	}
-	return true, nil
 }
 
-// gap tells by the server's own chain of sequences that a message of the page got lost on the way.
-func gap(raw *jetstream.RawStreamMsg, previous uint64) bool {
-	text := raw.Header.Get(jetstream.LastSequenceHeader)
-	last, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && last != previous
-}
-
-// pageError makes an answer that is no page, such as "no responders" during an election, one that is asked for again.
-func pageError(err error) error {
-	if errors.Is(err, jetstreamext.ErrBatchUnsupported) || errors.Is(err, jetstreamext.ErrInvalidResponse) {
-		return fmt.Errorf("%w: %w", nats.ErrNoResponders, err)
+func (r *reader) request() (*nats.Subscription, error) {
+	query, err := json.Marshal(map[string]any{"seq": r.next, "next_by_subj": r.filter, "batch": pageMessages, "max_bytes": pageBytes})
+	if err != nil {
+		return nil, fmt.Errorf("encode query: %w", err)
 	}
-	return err
+	answers, err := r.store.nc.SubscribeSync(r.store.nc.NewInbox())
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to page: %w", err)
+	}
+	if err := r.store.nc.PublishRequest(r.store.api("DIRECT.GET."+r.stream), answers.Subject, query); err != nil {
+		return nil, errors.Join(fmt.Errorf("ask for page: %w", err), answers.Unsubscribe())
+	}
+	return answers, nil
 }
 
-// messageOf takes off the headers that the direct get adds to a message.
-func messageOf(raw *jetstream.RawStreamMsg) Message {
+// pageEnd is the meaning of an answer without a message: the end of the page, no message at all, nobody there.
+func pageEnd(status string) error {
+	switch status {
+	case "204", "404":
+		return nil
+	case "503":
+		return nats.ErrNoResponders
+	default:
+		return fmt.Errorf("get page: %w with status %s", jetstream.ErrInvalidOption, status)
+	}
+}
+
+// messageOf takes off the headers that the direct get adds to a message; last is the sequence before it in the page.
+func messageOf(answer *nats.Msg) (m Message, last uint64, err error) {
+	h := answer.Header
+	m = Message{Subject: h.Get(jetstream.SubjectHeader), Header: h, Data: answer.Data}
+	var errs [3]error
+	m.Sequence, errs[0] = strconv.ParseUint(h.Get(jetstream.SequenceHeader), 10, 64)
+	last, errs[1] = strconv.ParseUint(h.Get(jetstream.LastSequenceHeader), 10, 64)
+	m.At, errs[2] = time.Parse(time.RFC3339Nano, h.Get(jetstream.TimeStampHeaer))
 	for _, name := range []string{
 		jetstream.StreamHeader, jetstream.SubjectHeader, jetstream.SequenceHeader, jetstream.LastSequenceHeader,
-		jetstream.TimeStampHeaer, "Nats-Num-Pending", "Nats-UpTo-Sequence",
+		jetstream.TimeStampHeaer, "Nats-Num-Pending",
 	} {
-		raw.Header.Del(name)
+		h.Del(name)
 	}
-	return Message{Subject: raw.Subject, Header: raw.Header, Data: raw.Data, Sequence: raw.Sequence, At: raw.Time}
+	if err := errors.Join(errs[:]...); err != nil {
+		return m, 0, fmt.Errorf("read answer of direct get: %w: %w", jetstream.ErrInvalidOption, err)
+	}
+	return m, last, nil
 }
 
 // SubjectCounts is the number of messages on each subject of the filter, by the leader's word. It holds one entry a

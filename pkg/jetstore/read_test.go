@@ -17,7 +17,7 @@ import (
 func TestRead(t *testing.T) {
 	t.Parallel()
 	f := jetstoretest.Start(t)
-	const subject, blocks, size = "batchbus.rows.q.big", 200, 512 << 10 // 100 MiB
+	const subject, blocks, size = "batchbus.rows.q.big", 120, 512 << 10 // 60 MiB
 	w := f.Store.NewWindow(8)
 	sequences := make([]uint64, 0, blocks)
 	for i := range blocks {
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	t.Run("everything comes in order, as it was stored, with a page in memory", func(t *testing.T) {
 		var ahead uint64 // the most bytes that had come and were not yielded yet
 		before, yielded := f.Conn.Stats().InBytes, uint64(0)
-		next := 50
+		next := 10
 		for m, err := range f.Store.Read(t.Context(), jetstore.StreamRows, subject, sequences[next]) {
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("ended at %d of %d", next, blocks)
 		}
 		if ahead > 10<<20 { // a page, and the leader's answer where the end is
-			t.Errorf("%d MiB of 75 were in memory at once", ahead>>20)
+			t.Errorf("%d MiB of 55 were in memory at once", ahead>>20)
 		}
 	})
 
