@@ -40,7 +40,7 @@ func Load(ctx context.Context, bus Bus, ref events.ObjectRef) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open manifest: %w", err)
 	}
-	defer r.Close() //nolint:errcheck // everything was read, or the error of reading it counts
+	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, ref.Size+1))
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
@@ -138,7 +138,7 @@ func Payload(ctx context.Context, bus Bus, message *jetstore.Message) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("open object of block %d: %w", message.Sequence, err)
 	}
-	defer r.Close() //nolint:errcheck // everything was read, or the error of reading it counts
+	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, object.Size+1))
 	if err != nil {
 		return nil, fmt.Errorf("read object of block %d: %w", message.Sequence, err)

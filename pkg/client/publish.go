@@ -42,11 +42,12 @@ func (c *Client) Publish(ctx context.Context, in Input) (int, error) {
 	acknowledged := 0
 	for {
 		next, err := chunks.next()
-		if errors.Is(err, io.EOF) {
-			return acknowledged, flush(ctx, window)
-		}
 		if err != nil {
-			return acknowledged, errors.Join(fmt.Errorf("read rows: %w", err), flush(ctx, window))
+			flushed := flush(ctx, window) // before acknowledged is read, which it counts up
+			if errors.Is(err, io.EOF) {
+				return acknowledged, flushed
+			}
+			return acknowledged, errors.Join(fmt.Errorf("read rows: %w", err), flushed)
 		}
 		message, err := c.message(ctx, &in, next)
 		if err != nil {
@@ -92,6 +93,9 @@ func messageID(in *Input, what string) string {
 // Seal ends the job: rows that reach the bus behind it are dead letters. expected is how many rows the caller published, of all inputs
 // together; batchbus says so when it counts otherwise. It returns once the bus has the message. It is idempotent.
 func (c *Client) Seal(ctx context.Context, queue, job string, expected int) error {
+	if err := errors.Join(events.CheckName(queue), events.CheckName(job)); err != nil {
+		return fmt.Errorf("seal job: %w", err)
+	}
 	m := nats.NewMsg(events.RequestSubject(queue, job))
 	m.Header.Set(events.HeaderSeal, "true")
 	m.Header.Set(events.HeaderExpectedRows, strconv.Itoa(expected))
