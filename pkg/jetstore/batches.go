@@ -38,7 +38,8 @@ func (o BatchOptions) withDefaults() BatchOptions {
 // The handler answers each message by itself, as soon as what follows from it is stored. What it leaves unanswered is
 // acked when it returns nil, and otherwise treated by its error as in [Store.Each], a [Refuse] for one message of several
 // being the caller's mistake: it would be the dead letter of all of them. While handle runs, the messages are kept from
-// others; they can still be delivered twice. Like Each it binds anew for ever.
+// others; they can still be delivered twice. Like Each it binds anew for ever. On a work queue it also hands out what a killed server
+// has left behind of messages that were done (see leftover.go), which is why its consumer must be the queue's only one.
 func (s *Store) Batches(ctx context.Context, stream, consumer string, o BatchOptions, handle func(context.Context, []Delivery) error) error {
 	o = o.withDefaults()
 	run, stop := outlive(ctx, o.DrainTimeout)
@@ -46,7 +47,10 @@ func (s *Store) Batches(ctx context.Context, stream, consumer string, o BatchOpt
 	p := s.newPuller(stream, consumer, o.Hooks)
 	for ctx.Err() == nil {
 		o.beat()
-		batch := p.gather(ctx, o)
+		batch := p.leftovers(ctx, o)
+		if len(batch) == 0 {
+			batch = p.gather(ctx, o)
+		}
 		if ctx.Err() != nil {
 			giveBack(batch, o.Hooks)
 			continue

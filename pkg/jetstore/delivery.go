@@ -22,7 +22,7 @@ type Delivery struct {
 	Delivered int       // how many times it was delivered, this one included
 	Pending   uint64    // messages of the consumer behind this one, when it was delivered
 
-	message jetstream.Msg
+	message answerable
 }
 
 func deliveryOf(m jetstream.Msg) (Delivery, error) {

@@ -42,6 +42,7 @@ type puller struct {
 	hooks            Hooks
 	bound            jetstream.Consumer
 	pause            *pauses
+	lookedAt         time.Time // when leftovers were looked for last
 }
 
 func (s *Store) newPuller(stream, consumer string, hooks Hooks) *puller {
