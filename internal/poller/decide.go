@@ -3,6 +3,7 @@ package poller
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/doubleword"
@@ -13,7 +14,8 @@ import (
 const rateWeight = 0.3
 
 // Decide puts what the provider says of a batch into its state, and returns the events that tell of it: none when nothing changed but
-// the time of the next poll. It is pure.
+// the time of the next poll. A batch that has ended by its status while its counts leave rows open is a changing picture, and waited for
+// until its window is over; then it has ended, and the collector answers for the rows that no file holds. It is pure.
 func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) []events.Kind {
 	counts := events.Counts(remote.Counts)
 	changed := counts != b.Counts || remote.Status != b.Status
@@ -24,7 +26,8 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 	if !remote.ExpiresAt.IsZero() {
 		b.ExpiresAt = &remote.ExpiresAt
 	}
-	if remote.Terminal() {
+	late := b.ExpiresAt != nil && now.After(*b.ExpiresAt)
+	if remote.Terminal() || late && !remote.Alive() {
 		b.State, b.SinceAt, b.FinishedAt = events.BatchFinished, now, &now
 		b.Why, b.ETAAt, b.NextPollAt, b.NextTryAt = "", nil, nil, nil
 		return append(kinds, events.BatchIsFinished)
@@ -32,7 +35,7 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 	if changed {
 		kinds = append(kinds, events.BatchProgress)
 	}
-	if !b.Overdue && b.ExpiresAt != nil && now.After(*b.ExpiresAt) {
+	if late && !b.Overdue {
 		b.Overdue = true
 		kinds = append(kinds, events.BatchOverdue)
 	}
@@ -42,10 +45,10 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 	return kinds
 }
 
-// recovered ends the doubt about a batch for which the provider answers again.
+// recovered ends the doubt about a batch for which the provider answers again, and that with its own key.
 func recovered(b *events.Batch) []events.Kind {
 	b.LastError, b.UnknownSince = "", nil
-	if b.Hold == nil || b.Hold.Code != events.HoldNeedsAttention {
+	if b.Hold == nil || b.Hold.Code != events.HoldNeedsAttention && b.Hold.Code != events.HoldKeyMissing {
 		return nil
 	}
 	b.Hold = nil
@@ -77,6 +80,8 @@ func DecideUnknown(b *events.Batch, err error, now time.Time, pace Pace) []event
 func why(b *events.Batch) string {
 	switch b.Status {
 	case doubleword.StatusValidating, doubleword.StatusInProgress, doubleword.StatusFinalizing:
+	case doubleword.StatusCompleted:
+		return "the provider says it is completed, but its counts leave rows open: asking on"
 	default:
 		return fmt.Sprintf("the provider says %q, which is no status we know: asking on", cut(b.Status))
 	}
@@ -119,7 +124,7 @@ func keep(have, said string) string {
 // cut keeps last errors and the like at 1 KiB (design.md section 4).
 func cut(s string) string {
 	if len(s) > 1024 {
-		return s[:1021] + "…"
+		return strings.ToValidUTF8(s[:1021], "") + "…"
 	}
 	return s
 }

@@ -1,7 +1,8 @@
 package poller
 
 import (
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/binary"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/events"
@@ -35,11 +36,11 @@ func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 	return wait + jitter(b, wait/10)
 }
 
+// jitter takes a hash that mixes well: the batches of a job differ in a digit or two.
 func jitter(b *events.Batch, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0
 	}
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(events.BatchKey(b.Queue, b.Job, b.N))) // a hash never fails
-	return time.Duration(sum.Sum64() % uint64(most))
+	sum := sha256.Sum256([]byte(events.BatchKey(b.Queue, b.Job, b.N)))
+	return time.Duration(binary.BigEndian.Uint64(sum[:]) % uint64(most))
 }

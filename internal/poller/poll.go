@@ -2,6 +2,7 @@ package poller
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 
 func tickName(key string) string { return tickOfKey + key }
 
-// tick polls for the key that the tick's subject names. The error of one batch does not keep the others from being polled.
+// tick polls for the key that the tick's subject names.
 func (s *Service) tick(ctx context.Context, subject string) error {
 	key, ok := strings.CutPrefix(subject, tickPrefix+tickOfKey)
 	if !ok {
@@ -30,44 +31,52 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 	if !ok {
 		return nil // a key that is gone: its batches are held by the sweep
 	}
-	due, err := s.due(ctx, key, time.Now())
-	if err != nil || len(due) == 0 {
+	p := &poll{service: s, provider: provider, due: make(map[string]*jobs.Batch), ours: make(map[string]struct{})}
+	if err := p.load(ctx, key, time.Now()); err != nil || len(p.due) == 0 {
 		return err
 	}
-	p := &poll{service: s, provider: provider, due: due}
-	return p.run(ctx)
+	return errors.Join(p.run(ctx), errors.Join(p.faults...))
 }
 
-// due reads the submitted batches of the key whose time has come, by provider batch id.
-func (s *Service) due(ctx context.Context, key string, now time.Time) (map[string]*jobs.Batch, error) {
-	due := make(map[string]*jobs.Batch)
-	for b, err := range s.cfg.Jobs.AllBatches(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if b.State != events.BatchSubmitted || b.Key != key || b.NextPollAt != nil && b.NextPollAt.After(now) {
-			continue
-		}
-		due[b.ProviderBatchID] = &b
-	}
-	return due, nil
-}
-
-// poll is one round of questions for one key. due shrinks as answers come.
+// poll is one round of questions for one key.
 type poll struct {
 	service  *Service
 	provider Provider
-	due      map[string]*jobs.Batch
+	due      map[string]*jobs.Batch // by provider batch id; shrinks as answers come
+	ours     map[string]struct{}    // the ids of all batches that the provider may still run, due or not: no strangers
+	faults   []error                // of single batches: they do not keep the others from being polled
 }
 
+// load reads the submitted batches, those of the key whose time has come among them.
+func (p *poll) load(ctx context.Context, key string, now time.Time) error {
+	for b, err := range p.service.cfg.Jobs.AllBatches(ctx) {
+		if err != nil {
+			return err
+		}
+		if b.State != events.BatchSubmitted {
+			continue
+		}
+		p.ours[b.ProviderBatchID] = struct{}{}
+		if b.Key == key && (b.NextPollAt == nil || !b.NextPollAt.After(now)) {
+			p.due[b.ProviderBatchID] = &b
+		}
+	}
+	return nil
+}
+
+// run walks the list until it has shown all due batches, and asks for what it did not show one by one. A list that repeats itself is an
+// answer, though not a whole one.
 func (p *poll) run(ctx context.Context) error {
 	oldest := p.oldest()
 	for remote, err := range p.provider.AllBatches(ctx, doubleword.BatchQuery{Limit: listPage}) {
+		if errors.Is(err, doubleword.ErrPageLoop) {
+			break
+		}
 		if err != nil {
 			return p.outage(ctx, err)
 		}
-		if err := p.seen(ctx, remote); err != nil {
-			return err
+		if p.seen(ctx, remote); ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if len(p.due) == 0 || remote.CreatedAt.Before(oldest) && !remote.CreatedAt.IsZero() {
 			break
@@ -92,15 +101,15 @@ func (p *poll) oldest() time.Time {
 }
 
 // seen takes one batch of the list.
-func (p *poll) seen(ctx context.Context, remote doubleword.Batch) error {
-	b, ok := p.due[remote.ID]
-	if !ok {
-		return p.service.stranger(ctx, remote)
+func (p *poll) seen(ctx context.Context, remote doubleword.Batch) {
+	if b, ok := p.due[remote.ID]; ok {
+		delete(p.due, remote.ID)
+		p.apply(ctx, b, remote, nil)
+		return
 	}
-	delete(p.due, remote.ID)
-	return p.service.apply(ctx, b, func(now time.Time) []events.Kind {
-		return Decide(&b.Batch, remote, now, p.service.pace)
-	})
+	if _, ok := p.ours[remote.ID]; !ok {
+		p.note(p.service.stranger(ctx, remote))
+	}
 }
 
 // outage notes for every due batch that the list failed. A GET for each would fail alike.
@@ -110,13 +119,9 @@ func (p *poll) outage(ctx context.Context, cause error) error {
 	}
 	p.service.cfg.Log.Warn().Err(cause).Int("due", len(p.due)).Msg("batches not listed")
 	for _, b := range p.due {
-		if err := p.service.apply(ctx, b, func(now time.Time) []events.Kind {
-			return DecideUnknown(&b.Batch, cause, now, p.service.pace)
-		}); err != nil {
-			return err
-		}
+		p.apply(ctx, b, doubleword.Batch{}, cause)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // rest asks for each batch that the list did not show.
@@ -126,23 +131,32 @@ func (p *poll) rest(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := p.service.apply(ctx, b, func(now time.Time) []events.Kind {
-			if err != nil {
-				return DecideUnknown(&b.Batch, err, now, p.service.pace)
-			}
-			return Decide(&b.Batch, remote, now, p.service.pace)
-		}); err != nil {
-			return err
-		}
+		p.apply(ctx, b, remote, err)
 	}
 	return nil
 }
 
-// apply commits a decision. Losing a race is no error: whoever won saw at least as much, and the next tick comes.
-func (s *Service) apply(ctx context.Context, b *jobs.Batch, decide func(now time.Time) []events.Kind) error {
+// apply decides on b by what the provider said, or by cause when it said nothing.
+func (p *poll) apply(ctx context.Context, b *jobs.Batch, remote doubleword.Batch, cause error) {
 	change := jobs.NewChange(time.Now())
-	kinds := decide(change.At())
+	var kinds []events.Kind
+	if cause != nil {
+		kinds = DecideUnknown(&b.Batch, cause, change.At(), p.service.pace)
+	} else {
+		kinds = Decide(&b.Batch, remote, change.At(), p.service.pace)
+	}
 	change.Batch(b, kinds...)
+	p.note(p.service.commit(ctx, b, change))
+}
+
+func (p *poll) note(err error) {
+	if err != nil {
+		p.faults = append(p.faults, err)
+	}
+}
+
+// commit stores a decision. Losing a race is no error: whoever won saw at least as much, and the next tick comes.
+func (s *Service) commit(ctx context.Context, b *jobs.Batch, change *jobs.Change) error {
 	err := s.cfg.Jobs.Commit(ctx, change)
 	if jobs.IsConflict(err) {
 		return nil

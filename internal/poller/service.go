@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -39,11 +38,12 @@ type Config struct {
 	Keys []string
 	// Provider returns the client for a key's name; false when there is no such key.
 	Provider func(key string) (Provider, bool)
-	// Floor and Ceiling bound the time between two polls of one batch. Defaults 30 s and 10 min. Ticks come every Floor, in whole seconds.
+	// Floor and Ceiling bound the time between two polls of one batch. Defaults 30 s and 10 min. Ticks come every Floor, in
+	// whole seconds, rounded up.
 	Floor, Ceiling time.Duration
 	// Patience is how long 401, 404 and silence are taken for an outage. Default 15 min.
 	Patience time.Duration
-	// SweepInterval is how often ticks are set anew and batches without a key are looked for. Default 60 s.
+	// SweepInterval is how often ticks are set anew and batches without a key are looked for, jittered by a tenth. Default 60 s.
 	SweepInterval time.Duration
 	// DrainTimeout is how long a poll that is under way may go on after the stop. Default 10 s.
 	DrainTimeout time.Duration
@@ -74,8 +74,13 @@ type Service struct {
 
 // New returns a poller, or what is missing in its configuration.
 func New(cfg Config) (*Service, error) {
-	if cfg.Bus == nil || cfg.Jobs == nil || cfg.Provider == nil {
-		return nil, errors.New("configure poller: bus, jobs and provider are needed")
+	if cfg.Bus == nil || cfg.Jobs == nil || cfg.Provider == nil || cfg.BusID == "" {
+		return nil, errors.New("configure poller: bus, jobs, provider and bus id are needed")
+	}
+	for _, key := range cfg.Keys {
+		if !events.IsToken(key) {
+			return nil, fmt.Errorf("configure poller: the key name %q is no token", key)
+		}
 	}
 	cfg = cfg.withDefaults()
 	return &Service{cfg: cfg, pace: Pace{Floor: cfg.Floor, Ceiling: cfg.Ceiling, Patience: cfg.Patience}}, nil
@@ -101,54 +106,4 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// sweeps sets the ticks, at once and again and again, since a bus may have been restored without them.
-func (s *Service) sweeps(ctx context.Context) {
-	timer := time.NewTicker(s.cfg.SweepInterval)
-	defer timer.Stop()
-	for {
-		for _, key := range s.cfg.Keys {
-			if err := s.cfg.Bus.SetTick(ctx, tickName(key), max(s.cfg.Floor, time.Second)); err != nil && ctx.Err() == nil {
-				s.cfg.Log.Warn().Err(err).Str("key", key).Msg("tick not set")
-			}
-		}
-		if err := s.keyless(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn().Err(err).Msg("batches not swept")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-// keyless holds submitted batches whose key is gone, and resumes them when it is back.
-func (s *Service) keyless(ctx context.Context) error {
-	for b, err := range s.cfg.Jobs.AllBatches(ctx) {
-		if err != nil {
-			return err
-		}
-		missing := !slices.Contains(s.cfg.Keys, b.Key)
-		held := b.Hold != nil && b.Hold.Code == events.HoldKeyMissing
-		if b.State != events.BatchSubmitted || missing == held || missing && b.Hold != nil {
-			continue
-		}
-		change := jobs.NewChange(time.Now())
-		kind := events.BatchResumed
-		b.Hold = nil
-		if missing {
-			kind = events.BatchHeld
-			b.Hold = &events.Hold{
-				Code: events.HoldKeyMissing, At: change.At(),
-				Message: fmt.Sprintf("no API key named %q is configured: configure it again to go on", b.Key),
-			}
-		}
-		change.Batch(&b, kind)
-		if err := s.cfg.Jobs.Commit(ctx, change); err != nil && !jobs.IsConflict(err) {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package poller
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"strings"
 	"time"
 
@@ -27,9 +28,12 @@ func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 		b = jobs.Batch{Batch: events.Batch{Queue: queue, Job: job, N: n}}
 	case err != nil:
 		return err
-	case b.ProviderBatchID == "" || b.ProviderBatchID == remote.ID:
-		return nil // the submitter is about to adopt it, or it is ours and not due
+	case b.ProviderBatchID == remote.ID:
+		return nil // ours, and not due
+	case b.ProviderBatchID == "" && !b.State.Ended():
+		return nil // the submitter is about to adopt it
 	}
+	b.Revision = numberOf(remote.ID)
 	change := jobs.NewChange(time.Now())
 	change.BatchEvent(&b, kind, "provider batch "+remote.ID)
 	err = s.cfg.Jobs.Commit(ctx, change)
@@ -41,6 +45,14 @@ func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 		return nil
 	}
 	return err
+}
+
+// numberOf stands for the replaced revision in the id of an event that replaces none: the same however often one remote batch is met, and
+// another for the next one on the same path.
+func numberOf(id string) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(id)) // a hash never fails
+	return sum.Sum64()
 }
 
 // parsePath splits "<bus id>/<queue>/<job>/<n>/".
