@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ type follower struct {
 	bus      *app.Bus
 	progress *progress
 	output   *outFile
-	errors   *outFile
+	failures *outFile
 
 	job         jobs.Job
 	batches     []events.Batch
@@ -46,7 +47,7 @@ func newFollower(p *plan, bus *app.Bus) (*follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &follower{plan: p, bus: bus, output: output, errors: failures, progress: newProgress(p)}, nil
+	return &follower{plan: p, bus: bus, output: output, failures: failures, progress: newProgress(p)}, nil
 }
 
 // follow returns nil once every row has its line in one of the files.
@@ -85,6 +86,9 @@ func (f *follower) look(ctx context.Context) (done bool, err error) {
 	if err := f.readDeadLetters(ctx); err != nil {
 		return false, err
 	}
+	if err := errors.Join(f.output.flush(), f.failures.flush()); err != nil {
+		return false, err
+	}
 	f.progress.show(f)
 	if f.job.State == events.JobCompleted && f.job.Totals != nil && f.totals.Rows >= f.job.Totals.Rows {
 		return true, nil
@@ -112,7 +116,7 @@ func (f *follower) readResults(ctx context.Context) error {
 		f.totals.Count(r.Outcome, r.Truncated, usage)
 		to := f.output
 		if r.Outcome != events.Succeeded {
-			to = f.errors
+			to = f.failures
 		}
 		if err := to.write(f.plan.format.result(to.line[:0], &r)); err != nil {
 			return err
@@ -128,7 +132,7 @@ func (f *follower) readDeadLetters(ctx context.Context) error {
 		}
 		f.nextLetter = d.Standing + 1
 		f.deadLetters++
-		if err := f.errors.write(f.plan.format.deadLetter(f.errors.line[:0], &d)); err != nil {
+		if err := f.failures.write(f.plan.format.deadLetter(f.failures.line[:0], &d)); err != nil {
 			return err
 		}
 	}
@@ -167,13 +171,13 @@ func (f *follower) keep() error {
 	if err := f.output.keep(); err != nil {
 		return err
 	}
-	return f.errors.keep()
+	return f.failures.keep()
 }
 
 // finish gives the files their names and says how it went.
 func (f *follower) finish() (int, error) {
 	f.progress.stop()
-	for _, file := range []*outFile{f.output, f.errors} {
+	for _, file := range []*outFile{f.output, f.failures} {
 		if err := file.finish(); err != nil {
 			return app.ExitFault, err
 		}

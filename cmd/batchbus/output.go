@@ -120,6 +120,14 @@ func (o *outFile) write(line []byte) error {
 	return nil
 }
 
+// flush makes what was written so far visible to others.
+func (o *outFile) flush() error {
+	if err := o.buf.Flush(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
 // keep leaves what is there under the partial name.
 func (o *outFile) keep() error {
 	if err := errors.Join(o.buf.Flush(), o.file.Close()); err != nil {

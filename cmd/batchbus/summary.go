@@ -49,7 +49,7 @@ func (f *follower) summary() summary {
 			Expired: f.totals.Expired, Cancelled: f.totals.Cancelled, Rejected: f.totals.Rejected, DeadLetters: f.deadLetters,
 		},
 		Truncated: f.totals.Truncated, Usage: f.totals.Usage, Batches: []batchSummary{},
-		OutputFile: f.output.path, ErrorsFile: f.errors.path, ElapsedSeconds: time.Since(f.plan.startedAt).Seconds(),
+		OutputFile: f.output.path, ErrorsFile: f.failures.path, ElapsedSeconds: time.Since(f.plan.startedAt).Seconds(),
 	}
 	for i := range f.batches {
 		b := &f.batches[i]

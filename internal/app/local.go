@@ -40,6 +40,10 @@ type LocalOptions struct {
 	Log       zerolog.Logger
 }
 
+// localAckWait is after how long what a killed run had in hand is taken up by the next one. There is no other process that could still be
+// at it, so it can be short; the services keep what they are at longer from each other by themselves.
+const localAckWait = 5 * time.Second
+
 // Local is an embedded server, and the simulator if it was asked for, on a locked data directory.
 type Local struct {
 	lock      *DirLock
@@ -64,6 +68,8 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 	provider := o.BaseURL
 	if o.Simulate {
 		provider = "simulator"
+	} else if err := checkURL(o.BaseURL); err != nil {
+		return err // before the directory is given to a provider that cannot be
 	}
 	if l.lock, err = LockDir(o.Dir, provider); err != nil {
 		return err
@@ -78,7 +84,7 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 	l.options = Options{
 		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Log: o.Log,
 		HandoffDelay: time.Millisecond, // there is no other replica on an embedded server
-		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true},
+		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true, AckWait: localAckWait},
 	}
 	if o.Simulate {
 		return l.simulate(o)

@@ -111,7 +111,7 @@ func TestBadInputHasOneClearMessageAndExitCode2(t *testing.T) {
 		"an unknown flag":        {[]string{"run", good, "--frobnicate"}, []string{"unknown flag --frobnicate"}},
 		"no file at all":         {[]string{"run"}, []string{"<file>"}},
 		"no command":             {nil, []string{"batchbus --help"}},
-		"several faults at once": {[]string{"run", good, "--window", "7h", "--job", "a b", "--timeout", "-1s", "--format", "xml"}, []string{"--window", "--job", "--timeout", "--format"}},
+		"several faults at once": {[]string{"run", good, "--window", "7h", "--job", "a b", "--timeout=-1s", "--format", "xml"}, []string{"--window", "--job", "--timeout", "--format"}},
 		"a job of batchbus":      {[]string{"run", good, "--job", "auto-x"}, []string{"auto-"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestHelpIsExitCode0(t *testing.T) {
 func TestABadRowAmongGoodOnesCostsItsNeighboursNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a")+"{\"custom_id\":\n"+fmt.Sprintf(goodRow, "a")+fmt.Sprintf(goodRow, "b"))
+	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a")+"{\"custom_id\" oops}\n"+fmt.Sprintf(goodRow, "a")+fmt.Sprintf(goodRow, "b"))
 	o := batchbus(t, dir, nil, "run", file, "--json", "--format", "openai")
 	o.want(t, 1, "rows.jsonl:2")
 	s := o.summary(t)
