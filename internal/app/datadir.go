@@ -26,8 +26,11 @@ type Holder struct {
 	SinceAt time.Time `json:"since_at"`
 }
 
-// Error names the holder.
+// Error names the holder, if it has named itself.
 func (e *DirBusyError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("data directory %s is in use by another process: wait for it, stop it, or use another --data", e.Dir)
+	}
 	return fmt.Sprintf("data directory %s is in use by process %d (%s, since %s): wait for it, stop it, or use another --data",
 		e.Dir, e.Holder.PID, e.Holder.Command, e.Holder.SinceAt.Local().Format(time.TimeOnly))
 }

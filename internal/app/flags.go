@@ -26,7 +26,7 @@ func ParseFlags(env Env, name, description string, into any) (parsed *kong.Conte
 		}
 	}()
 	parser, err := kong.New(into, kong.Name(name), kong.Description(description), kong.DefaultEnvars("BATCHBUS"),
-		kong.Writers(env.Stdout, env.Stderr), kong.Exit(func(int) { panic(helpShown{}) }))
+		kong.Writers(env.Stdout, env.Stderr), kong.Exit(func(int) { panic(helpShown{}) }), kong.Resolvers(twins(env)))
 	if err != nil {
 		return nil, fmt.Errorf("define flags: %w", err)
 	}
@@ -35,4 +35,16 @@ func ParseFlags(env Env, name, description string, into any) (parsed *kong.Conte
 		return nil, fmt.Errorf("%w (%s --help lists what there is)", err, name)
 	}
 	return parsed, nil
+}
+
+// twins gives a flag the value of its variable in env, which the flag library would look for in the process's own environment alone.
+func twins(env Env) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, name := range flag.Envs {
+			if value, ok := env.Lookup(name); ok {
+				return value, nil
+			}
+		}
+		return nil, nil //nolint:nilnil // the library's way to say that there is no value
+	})
 }

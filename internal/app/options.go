@@ -48,10 +48,7 @@ func (o *Options) validate() error {
 	if o.Dial == nil {
 		faults = append(faults, errors.New("no way to dial the bus"))
 	}
-	if err := o.checkProvider(); err != nil {
-		faults = append(faults, err)
-	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, o.checkProvider()...)...)
 }
 
 // needsProvider tells whether one of the services talks to the provider: all but ingest do.
@@ -59,14 +56,25 @@ func (o *Options) needsProvider() bool {
 	return slices.ContainsFunc(o.Services, func(name string) bool { return name != Ingest })
 }
 
-func (o *Options) checkProvider() error {
+func (o *Options) checkProvider() (faults []error) {
 	if !o.needsProvider() {
 		return nil
 	}
 	if len(o.Keys) == 0 {
-		return errors.New("no API key: set DOUBLEWORD_API_KEY or DOUBLEWORD_API_KEY_FILE")
+		faults = append(faults, fmt.Errorf("no API key: set %s or %s", EnvKey, EnvKeyFile))
 	}
-	_, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: doubleword.NewSecret("x")})
+	faults = append(faults, checkURL(o.BaseURL))
+	for name, key := range o.Keys {
+		if _, err := doubleword.New(doubleword.Config{Key: key}); err != nil {
+			faults = append(faults, fmt.Errorf("check key %q: %w", name, err))
+		}
+	}
+	return faults
+}
+
+// checkURL looks at a provider's base URL, with a key that is certainly right.
+func checkURL(base string) error {
+	_, err := doubleword.New(doubleword.Config{BaseURL: base, Key: doubleword.NewSecret("x")})
 	return err
 }
 
