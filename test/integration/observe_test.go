@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -52,15 +53,15 @@ func (s *stack) awaitEvent(kind events.Kind, job string) events.Event {
 // states says where every job and batch stands, for a test that waits in vain.
 func (s *stack) states() string {
 	ctx := context.WithoutCancel(s.t.Context())
-	text := ""
+	var text strings.Builder
 	for j, err := range s.bus.Jobs.Jobs(ctx) {
-		text += fmt.Sprintf("job %s %s hold %+v err %v\n", j.Job.Job, j.State, j.Hold, err)
+		fmt.Fprintf(&text, "job %s %s hold %+v err %v\n", j.Job.Job, j.State, j.Hold, err)
 	}
 	for b, err := range s.bus.Jobs.AllBatches(ctx) {
-		text += fmt.Sprintf("batch %s/%s %s %q last error %q hold %+v counts %+v err %v\n",
+		fmt.Fprintf(&text, "batch %s/%s %s %q last error %q hold %+v counts %+v err %v\n",
 			b.Job, b.N, b.State, b.Why, b.LastError, b.Hold, b.Counts, err)
 	}
-	return text
+	return text.String()
 }
 
 // events are a job's events in the order of the stream.

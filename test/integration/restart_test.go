@@ -44,6 +44,25 @@ func TestStoppedAndStartedAgainItGoesOnAndPaysOnce(t *testing.T) {
 	}
 }
 
+func TestStoppedAgainAndAgainItComesToTheSameEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Config{RowsPerSecond: 15})
+	s := w.start()
+	jsonl, ids := grouped(120, 3)
+	s.open("often", 20)
+	for _, kind := range []events.Kind{
+		events.JobOpened, events.BatchIsPlanned, events.BatchIsCreating, events.BatchIsSubmitted, events.BatchProgress, events.BatchIsFinished,
+	} {
+		s.publish("often", jsonl) // a user who does not know how far it came runs the same command again
+		s.awaitEvent(kind, "often")
+		s.stop()
+		s = w.start()
+	}
+	s.awaitEvent(events.JobDone, "often")
+	s.wantAllOnce("often", ids)
+	wantPaid(t, s.ledger(), 6, len(ids))
+}
+
 func TestDroppedWithoutTimeToDrainItGoesOnAndPaysOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Config{})
