@@ -35,7 +35,9 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 	if err := p.load(ctx, key, time.Now()); err != nil || len(p.due) == 0 {
 		return err
 	}
-	return errors.Join(p.run(ctx), errors.Join(p.faults...))
+	err := p.run(ctx)
+	p.store(ctx)
+	return errors.Join(append(p.faults, err)...)
 }
 
 // poll is one round of questions for one key.
@@ -44,6 +46,7 @@ type poll struct {
 	provider Provider
 	due      map[string]*jobs.Batch // by provider batch id; shrinks as answers come
 	ours     map[string]struct{}    // the ids of all batches that the provider may still run, due or not: no strangers
+	decided  []decided              // not stored yet
 	faults   []error                // of single batches: they do not keep the others from being polled
 }
 
@@ -134,36 +137,4 @@ func (p *poll) rest(ctx context.Context) error {
 		p.apply(ctx, b, remote, err)
 	}
 	return nil
-}
-
-// apply decides on b by what the provider said, or by cause when it said nothing.
-func (p *poll) apply(ctx context.Context, b *jobs.Batch, remote doubleword.Batch, cause error) {
-	change := jobs.NewChange(time.Now())
-	var kinds []events.Kind
-	if cause != nil {
-		kinds = DecideUnknown(&b.Batch, cause, change.At(), p.service.pace)
-	} else {
-		kinds = Decide(&b.Batch, remote, change.At(), p.service.pace)
-	}
-	change.Batch(b, kinds...)
-	p.note(p.service.commit(ctx, b, change))
-}
-
-func (p *poll) note(err error) {
-	if err != nil {
-		p.faults = append(p.faults, err)
-	}
-}
-
-// commit stores a decision. Losing a race is no error: whoever won saw at least as much, and the next tick comes.
-func (s *Service) commit(ctx context.Context, b *jobs.Batch, change *jobs.Change) error {
-	err := s.cfg.Jobs.Commit(ctx, change)
-	if jobs.IsConflict(err) {
-		return nil
-	}
-	if err == nil && b.State == events.BatchFinished {
-		s.cfg.Log.Info().Str("queue", b.Queue).Str("job", b.Job).Str("batch", b.N).Str("status", b.Status).
-			Int("completed", b.Counts.Completed).Int("failed", b.Counts.Failed).Msg("batch finished")
-	}
-	return err
 }
