@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,8 +77,12 @@ func bodies() map[string]string {
 func TestBodiesAndAnswersPassByteForByte(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Config{})
-	s := w.start()
 	published := bodies()
+	answered := func(id string) string {
+		return `{ "echo" : ` + published[id] + ` ,"choices":[{"index":0, "finish_reason":"stop"}] }`
+	}
+	w.provider.answer = answered
+	s := w.start()
 	var lines []string
 	var ids []string
 	for id, body := range published {
@@ -88,13 +93,13 @@ func TestBodiesAndAnswersPassByteForByte(t *testing.T) {
 	s.publish("bytes", strings.Join(lines, "\n"))
 	s.awaitEvent(events.JobDone, "bytes")
 	s.wantAllOnce("bytes", ids)
-	sent, answers := w.provider.sent(), w.provider.answers()
+	sent := w.provider.sent()
 	for id, r := range s.results("bytes") {
 		if sent[id] != published[id] {
 			t.Errorf("row %s: published\n%s\nsent\n%s", id, published[id], sent[id])
 		}
-		if string(r.Response) != answers[id] || answers[id] == "" {
-			t.Errorf("row %s: answered\n%s\nthe result has\n%s", id, answers[id], r.Response)
+		if string(r.Response) != answered(id) || !bytes.Contains(r.Raw, r.Response) {
+			t.Errorf("row %s: answered\n%s\nthe result has\n%s", id, answered(id), r.Response)
 		}
 	}
 	wantPaid(t, s.ledger(), 1, len(ids))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -25,7 +26,7 @@ func (s *stack) await(stream, filter string, n int) jetstream.Msg {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	messages, err := consumer.Messages(jetstream.PullHeartbeat(patience / 90))
+	messages, err := consumer.Messages(jetstream.PullHeartbeat(time.Second))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -28,6 +29,9 @@ type provider struct {
 	creating    chan struct{}
 	arrived     sync.Once
 	slowCreates time.Duration
+
+	// answer, when set, is the body that stands in the files in place of the simulator's, whose own are canonical.
+	answer func(customID string) string
 
 	mu  sync.Mutex
 	tap map[string]json.RawMessage // bodies by wire id, of every upload
@@ -62,6 +66,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.create(w, r)
 		return
 	}
+	if p.answer != nil && strings.HasSuffix(r.URL.Path, "/content") {
+		p.rewrite(w, r)
+		return
+	}
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/files" {
 		p.fake.ServeHTTP(w, r)
 		return
@@ -85,6 +93,45 @@ func (p *provider) create(w http.ResponseWriter, r *http.Request) {
 	late := r.Clone(context.WithoutCancel(r.Context()))
 	late.Body = io.NopCloser(bytes.NewReader(body))
 	p.fake.ServeHTTP(w, late)
+}
+
+// rewrite replaces the body in each line of a file, and nothing else.
+func (p *provider) rewrite(w http.ResponseWriter, r *http.Request) {
+	recorded := httptest.NewRecorder()
+	p.fake.ServeHTTP(recorded, r)
+	var out []byte
+	for line := range bytes.Lines(recorded.Body.Bytes()) {
+		a := parseAnswer(p.t, line)
+		out = append(out, bytes.Replace(line, a.Response.Body, []byte(p.answer(a.id())), 1)...)
+	}
+	header := w.Header()
+	maps.Copy(header, recorded.Header())
+	header.Del("Content-Length")
+	w.WriteHeader(recorded.Code)
+	_, _ = w.Write(out) // a client that has gone reads again
+}
+
+// answerLine is a line of an output file.
+type answerLine struct {
+	CustomID string `json:"custom_id"`
+	Response struct {
+		Body json.RawMessage `json:"body"`
+	} `json:"response"`
+}
+
+func parseAnswer(t *testing.T, line []byte) answerLine {
+	t.Helper()
+	var a answerLine
+	if err := json.Unmarshal(line, &a); err != nil {
+		t.Errorf("output line: %v", err)
+	}
+	return a
+}
+
+// id is the row's own custom_id.
+func (a *answerLine) id() string {
+	_, id, _ := strings.Cut(a.CustomID, "~")
+	return id
 }
 
 func (p *provider) keep(contentType string, body io.Reader) {
@@ -147,17 +194,8 @@ func (p *provider) answers() map[string]string {
 			p.t.Fatal(err)
 		}
 		for line := range bytes.Lines(p.get("/files/" + batch.OutputFileID + "/content")) {
-			var answer struct {
-				CustomID string `json:"custom_id"`
-				Response struct {
-					Body json.RawMessage `json:"body"`
-				} `json:"response"`
-			}
-			if err := json.Unmarshal(line, &answer); err != nil {
-				p.t.Fatal(err)
-			}
-			_, id, _ := strings.Cut(answer.CustomID, "~")
-			answers[id] = string(answer.Response.Body)
+			a := parseAnswer(p.t, line)
+			answers[a.id()] = string(a.Response.Body)
 		}
 	}
 	return answers
