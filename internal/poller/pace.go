@@ -18,8 +18,9 @@ type Pace struct {
 }
 
 // Interval is the wait until the next poll: a share of the batch's age within the floor and the ceiling, no longer than until it is
-// expected to end, and the ceiling once it is overdue or in doubt. It differs by up to a tenth from batch to batch, and for one batch
-// always in the same way, so that many batches do not fall due at once.
+// expected to end, and the ceiling once it is overdue or in doubt. It is shorter by up to a tenth, for one batch always in the same way, so
+// that many batches do not fall due at once. Ticks come every Floor, so no batch is polled more often than that; were it longer by as
+// much, a young batch would miss every other tick.
 func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 	age := now.Sub(b.SinceAt)
 	if b.SubmittedAt != nil {
@@ -33,7 +34,7 @@ func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 		wait = p.Ceiling
 	}
 	wait = max(p.Floor, min(wait, p.Ceiling))
-	return wait + jitter(b, wait/10)
+	return wait - jitter(b, wait/10)
 }
 
 // jitter takes a hash that mixes well: the batches of a job differ in a digit or two.
