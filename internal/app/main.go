@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -13,8 +12,7 @@ import (
 
 // serviceFlags are the flags of the four service programs. Each has an environment variable: BATCHBUS_ and the flag in capitals.
 type serviceFlags struct {
-	NATS  string `name:"nats" default:"nats://127.0.0.1:4222" help:"URL of the NATS servers, comma separated."`
-	Creds string `placeholder:"FILE" help:"NATS credentials file."`
+	ConnectionFlags
 
 	ProviderURL string `default:"https://api.doubleword.ai/v1" help:"Base URL of the provider: https, or http on loopback."`
 
@@ -49,25 +47,14 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 	keys, keyErr := LoadKeys(env.Lookup)
 	level, levelErr := zerolog.ParseLevel(f.LogLevel)
 	o := Options{
-		Services: services, Dial: f.dial, BaseURL: f.ProviderURL, Keys: keys,
+		Services: services, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
 		Settings: f.Settings(DefaultSettings()),
 	}
-	if err := errors.Join(keyErr, levelErr); err != nil {
+	f.OnError = func(err error) { o.Log.Error().Err(err).Msg("bus") }
+	if err := errors.Join(keyErr, levelErr, f.Check()); err != nil {
 		return errors.Join(err, o.validate())
 	}
 	return Run(ctx, o)
-}
-
-func (f *serviceFlags) dial(name string) (*nats.Conn, error) {
-	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1)}
-	if f.Creds != "" {
-		options = append(options, nats.UserCredentials(f.Creds))
-	}
-	nc, err := nats.Connect(f.NATS, options...)
-	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", f.NATS, err)
-	}
-	return nc, nil
 }
