@@ -24,3 +24,18 @@ func TestTwoReplicasOfEachServiceShareTheWorkAndPayForEachBatchOnce(t *testing.T
 	}
 	wantStory(t, s.events("shared"), 20)
 }
+
+func TestAReplicaThatEndsLeavesItsWorkToTheOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Config{RowsPerSecond: 40})
+	w.replicas = 2
+	s := w.start()
+	jsonl, ids := grouped(400, 4)
+	s.open("left", 50)
+	s.publish("left", jsonl)
+	s.awaitEvent(events.BatchIsCreating, "left")
+	s.stopOne()
+	s.awaitEvent(events.JobDone, "left")
+	s.wantAllOnce("left", ids)
+	wantPaid(t, s.ledger(), 8, len(ids))
+}

@@ -80,6 +80,8 @@ type stack struct {
 	served  chan error
 	runs    int
 	stopped bool
+	// stopOne ends one of several replicas and waits for it, once.
+	stopOne func()
 	// abandoned: the services may end with work in flight, as a killed process does.
 	abandoned bool
 }
@@ -95,7 +97,15 @@ func (w *world) start() *stack {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s.cancel = cancel
 	for range w.replicas {
-		s.run(ctx, w.replicas > 1)
+		replica, end := context.WithCancel(ctx)
+		s.stopOne = func() {
+			end()
+			s.runs--
+			if err := <-s.served; err != nil {
+				s.t.Errorf("run: %v", err)
+			}
+		}
+		s.run(replica, w.replicas > 1)
 	}
 	s.connect()
 	return s
