@@ -18,6 +18,7 @@ const (
 	JobCancelling   Kind = "job.cancelling"
 	JobFullyPlanned Kind = "job.planned"
 	JobDone         Kind = "job.completed"
+	JobForgotten    Kind = "job.forgotten"
 
 	BatchIsPlanned      Kind = "batch.planned"
 	BatchIsUploaded     Kind = "batch.uploaded"

@@ -52,6 +52,7 @@ func vectors() []vector {
 	for name, e := range goldenEvents() {
 		add("event_"+name, e.Encode(), decodeEvent, e)
 	}
+	all = append(all, apiVectors()...)
 	cursor := goldenCursor()
 	add("cursor", cursor.Encode(), decodeCursor, cursor)
 	return all

@@ -47,6 +47,8 @@ type Job struct {
 	Hold         *Hold      `json:"hold,omitempty"`
 	// Totals are recomputed from the batches when the job completes.
 	Totals *Totals `json:"totals,omitempty"`
+	// ForgottenAt is when somebody had rows, results, dead letters and objects of the completed job removed.
+	ForgottenAt *time.Time `json:"forgotten_at,omitempty"`
 }
 
 // Place is a position in a job's rows: the sequence of a ROWS message and its timestamp, since sequences can come again after a restore.

@@ -55,6 +55,8 @@ func TestEveryExampleOfTheEventsPageIsRead(t *testing.T) {
 	readers := map[string]func([]byte) error{
 		"row": judgeRow, "result": strictly[events.Result], "deadletter": strictly[deadLetter], "event": strictly[events.Event],
 		"job": strictly[events.Job], "batch": strictly[events.Batch], "cursor": strictly[events.Cursor],
+		"open": strictly[events.OpenJob], "status": strictly[events.JobStatus], "forgotten": strictly[events.Forgotten],
+		"apierror": strictly[events.APIError],
 	}
 	seen := map[string]int{}
 	for _, example := range regexp.MustCompile("(?ms)^```json *(\\w*)\n(.*?)^```").FindAllStringSubmatch(page(t), -1) {
@@ -100,7 +102,7 @@ func TestTheEventsPageExplainsEveryConstant(t *testing.T) {
 			t.Errorf("docs/events.md does not explain %s, %s", c.name, want)
 		}
 	}
-	for _, family := range []string{"Header", "Prefix", "Kind", "Outcome", "DL", "Code", "Hold"} {
+	for _, family := range []string{"Header", "Prefix", "Kind", "Outcome", "DL", "Code", "Hold", "API"} {
 		if found[family] == 0 {
 			t.Errorf("no constant of the family %s was found: the test looks in the wrong place", family)
 		}
@@ -120,7 +122,7 @@ func (c constant) family() (string, bool) {
 	if c.typed == "Kind" || c.typed == "Outcome" {
 		return c.typed, true
 	}
-	for _, prefix := range []string{"Header", "Prefix", "DL", "Code", "Hold", "CEType"} {
+	for _, prefix := range []string{"Header", "Prefix", "DL", "Code", "Hold", "CEType", "API"} {
 		if c.typed == "" && strings.HasPrefix(c.name, prefix) {
 			return prefix, true
 		}

@@ -1,0 +1,54 @@
+package events_test
+
+import (
+	"testing"
+
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+func apiVector[T events.APIPayload](name string, v T) vector {
+	return vector{
+		name: "api_" + name, wire: events.EncodeAPI(v), means: v,
+		decode: func(data []byte) (any, error) { return events.ParseAPI[T](data) },
+	}
+}
+
+func apiVectors() []vector {
+	ref := events.JobRef{Queue: "default", Job: "nightly"}
+	done, batch := goldenJobs()["completed"], goldenBatches()["every_field"]
+	status := events.JobStatus{
+		Queue: "default", Job: "nightly", State: events.JobCompleted, SinceAt: at(50), OpenedAt: at(0), SealedAt: new(at(5)),
+		CancelWantedAt: new(at(6)), ForgottenAt: new(at(55)), Description: "nightly <run>", InputSHA256: "e3b0c442",
+		Policy: done.Policy, Hold: done.Hold, Rows: 5, ExpectedRows: new(5), Totals: done.Totals,
+		Batches: []events.Batch{batch}, More: true,
+	}
+	listed := status
+	listed.Batches, listed.More, listed.Hold = nil, false, nil
+	return []vector{
+		apiVector("ref", ref),
+		apiVector("open", events.OpenJob{JobRef: ref, Window: "1h", DefaultModel: "m", Description: "<d>", InputSHA256: "e3"}),
+		apiVector("seal", events.SealJob{JobRef: ref, ExpectedRows: new(0)}),
+		apiVector("get", events.GetJob{JobRef: ref, After: "5-1", Limit: 10}),
+		apiVector("list", events.ListJobs{Queue: "default", After: 17, Limit: 10}),
+		apiVector("status", status),
+		apiVector("page", events.JobList{Jobs: []events.JobStatus{listed}, Next: 18}),
+		apiVector("forgotten", events.Forgotten{Queue: "default", Job: "nightly", Objects: 2, Remains: []events.RemoteBatch{
+			{N: "1", ProviderBatchID: "batch-7", InputFileID: "file-1", OutputFileID: "file-2", ErrorFileID: "file-3"},
+		}}),
+		apiVector("error", events.APIError{Code: events.APIUnknownJob, Message: "there is no job x"}),
+	}
+}
+
+func TestAnEndpointsSubjectHasDots(t *testing.T) {
+	t.Parallel()
+	if got := events.APISubject(events.APIJobsOpen); got != "batchbus.api.jobs.open" {
+		t.Error(got)
+	}
+}
+
+func TestARequestThatIsNoJSONIsAnError(t *testing.T) {
+	t.Parallel()
+	if _, err := events.ParseAPI[events.JobRef]([]byte("{")); err == nil {
+		t.Error("it is read")
+	}
+}
