@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
@@ -19,11 +18,7 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(jetstoretest.Held{M: m},
-		// The embedded server's: it may wait for the answer to its own request some seconds beyond its shutdown.
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*stream).trySetupSourceConsumer.func3"))
-}
+func TestMain(m *testing.M) { jetstoretest.Verify(m) }
 
 // half stands in for the submit half: what it was asked for, and what it answers.
 type half struct {

@@ -12,7 +12,6 @@ import (
 	"testing/iotest"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 
 	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -20,11 +19,7 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) {
-	// A server that is stopped while its events stream connects to its source leaves this wait behind for seconds.
-	goleak.VerifyTestMain(jetstoretest.Held{M: m},
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*stream).trySetupSourceConsumer.func3"))
-}
+func TestMain(m *testing.M) { jetstoretest.Verify(m) }
 
 const queue, job = "default", "nightly"
 

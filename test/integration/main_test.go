@@ -10,11 +10,7 @@ package integration_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// nats-server waits for the answer of a source consumer for up to 30 s, also when it is shut down meanwhile.
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*stream).trySetupSourceConsumer.func3"))
-}
+func TestMain(m *testing.M) { jetstoretest.Verify(m) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
-	"go.uber.org/goleak"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
@@ -22,7 +21,7 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(jetstoretest.Held{M: m}) }
+func TestMain(m *testing.M) { jetstoretest.Verify(m) }
 
 const (
 	queue = "default"
