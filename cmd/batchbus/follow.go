@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func (f *follower) look(ctx context.Context) (done bool, err error) {
 		}
 		f.batches = append(f.batches, b.Batch)
 	}
-	slices.SortFunc(f.batches, func(a, b events.Batch) int { return byNumber(a.N, b.N) })
+	slices.SortFunc(f.batches, func(a, b events.Batch) int { return events.CompareNumbers(a.N, b.N) })
 	if err := f.readResults(ctx); err != nil {
 		return false, err
 	}
@@ -94,13 +93,6 @@ func (f *follower) look(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	return false, f.held()
-}
-
-// byNumber orders "2" before "10" and "5-1" behind "5".
-func byNumber(a, b string) int {
-	return slices.CompareFunc(strings.Split(a, "-"), strings.Split(b, "-"), func(x, y string) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
-	})
 }
 
 func (f *follower) readResults(ctx context.Context) error {

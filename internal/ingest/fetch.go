@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -21,6 +22,7 @@ type worker struct {
 	policies  Policies
 	log       zerolog.Logger
 	timeout   time.Duration
+	observe   obs.Hooks
 
 	judge    judge
 	packer   *packer

@@ -18,6 +18,7 @@ type sheet struct {
 	subject string
 	builder block.Builder
 	from    []*message
+	rows    int
 }
 
 // packer sorts the rows of a fetch into blocks, one open block a job. It knows no bus, and is not safe for concurrent use.
@@ -44,9 +45,14 @@ func (p *packer) add(subject string, e *block.Entry, m *message) (full *sheet) {
 	if s == nil {
 		s = p.start(subject)
 	}
-	s.builder.Add(e)
+	s.add(e)
 	s.hold(m)
 	return full
+}
+
+func (s *sheet) add(e *block.Entry) {
+	s.builder.Add(e)
+	s.rows++
 }
 
 // hold notes that a row of m is in s. m cannot be acked before s is stored.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/room"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/pkg/rows"
@@ -73,7 +74,7 @@ const (
 type snapshots struct {
 	jobs        *jobs.Store
 	policies    Policies
-	room        *room
+	room        *room.Room
 	opened      func(queue, job string) // hears of every job that was looked up
 	recent, old map[string]*snapshot
 }
@@ -110,7 +111,7 @@ func (s *snapshots) open(ctx context.Context, queue, job string) (jobs.Job, erro
 	if !errors.Is(err, jetstore.ErrNotFound) {
 		return found, err
 	}
-	if s.room.full(ctx) {
+	if s.room.Full(ctx) {
 		return jobs.Job{}, fmt.Errorf("open job %s/%s: %w", queue, job, errNoRoom)
 	}
 	policy, err := s.policies.Policy(ctx, queue)

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/room"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
@@ -33,8 +35,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// SealSlack is how long after its window's end a rolling job is sealed: more than the clocks of the bus' servers differ. Default 5 s.
 	SealSlack time.Duration
-	// Beat is called at each round of the fetching, at least every 10 s while the bus answers. Default: nobody.
-	Beat func()
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 }
 
 func (c Config) withDefaults() Config {
@@ -90,20 +92,17 @@ func (s *Service) ingest(ctx context.Context, opened func(queue, job string)) er
 	w := newWorker(c, opened)
 	return c.Bus.Batches(ctx, jetstore.StreamRequests, jetstore.ConsumerIngest, jetstore.BatchOptions{
 		MaxMessages: c.FetchMessages, MaxBytes: c.FetchBytes, MaxWait: c.FetchWait, DrainTimeout: c.DrainTimeout,
-		Hooks: jetstore.Hooks{
-			Beat: c.Beat,
-			OnError: func(subject string, err error) {
-				c.Log.Warn().Str("subject", subject).Err(err).Msg("fetching requests")
-			},
-		},
+		Hooks: c.Observe.Loop(obs.LoopIngestFetch, func(subject string, err error) {
+			c.Log.Warn().Str("subject", subject).Err(err).Msg("fetching requests")
+		}),
 	}, w.handle)
 }
 
 func newWorker(c Config, opened func(queue, job string)) *worker {
 	return &worker{
-		bus: c.Bus, jobs: c.Jobs, policies: c.Policies, log: c.Log, timeout: c.HandleTimeout,
+		bus: c.Bus, jobs: c.Jobs, policies: c.Policies, log: c.Log, timeout: c.HandleTimeout, observe: c.Observe,
 		snapshots: &snapshots{
-			jobs: c.Jobs, policies: c.Policies, opened: opened, room: &room{size: rowsSize(c.Bus), log: c.Log},
+			jobs: c.Jobs, policies: c.Policies, opened: opened, room: room.New(c.Bus, c.Log),
 		},
 		packer: newPacker(), window: c.Bus.NewWindow(0),
 	}

@@ -31,7 +31,7 @@ func (w *worker) put(ctx context.Context, m *message, subject string, e *block.E
 // putAlone stores a row that no block can hold beside others: the block as an object, and on the bus the block without the payload.
 func (w *worker) putAlone(ctx context.Context, m *message, subject string, e *block.Entry) error {
 	s := w.packer.blank(subject)
-	s.builder.Add(e)
+	s.add(e)
 	object, err := w.bus.PutObject(ctx, jetstore.StreamRows, subject, bytes.NewReader(s.builder.Bytes()))
 	if err != nil {
 		return fmt.Errorf("store big row: %w", err)
@@ -43,7 +43,8 @@ func (w *worker) putAlone(ctx context.Context, m *message, subject string, e *bl
 }
 
 func (w *worker) sendSheet(ctx context.Context, s *sheet, msg *nats.Msg) error {
-	return w.send(ctx, msg, w.window.Publish, func() {
+	return w.send(ctx, msg, w.window.Publish, func(jetstore.Ack) {
+		w.observe.Ingested(s.rows)
 		for _, m := range s.from {
 			w.release(m)
 		}
@@ -59,7 +60,10 @@ func (w *worker) refuse(ctx context.Context, m *message, d *events.DeadLetter) e
 		return fmt.Errorf("store big dead letter: %w", err)
 	}
 	m.pending++
-	return w.send(ctx, msg, w.window.PublishOnce, func() { w.release(m) })
+	return w.send(ctx, msg, w.window.PublishOnce, func(ack jetstore.Ack) {
+		w.observe.DeadLetter(d.Code, ack)
+		w.release(m)
+	})
 }
 
 func (w *worker) refuseWhole(ctx context.Context, m *message, why refusal, job string, payload []byte) error {
@@ -69,15 +73,15 @@ func (w *worker) refuseWhole(ctx context.Context, m *message, why refusal, job s
 type publish func(context.Context, *nats.Msg, func(jetstore.Ack)) error
 
 // send puts a message into the window. After an error the messages that wait for it are never released, and so given back.
-func (w *worker) send(ctx context.Context, msg *nats.Msg, publish publish, settled func()) error {
+func (w *worker) send(ctx context.Context, msg *nats.Msg, publish publish, settled func(jetstore.Ack)) error {
 	size := len(msg.Data)
 	if w.inFlight > 0 && w.inFlight+size > maxInFlightBytes {
 		w.settle(ctx)
 	}
 	w.inFlight += size
-	return publish(ctx, msg, func(jetstore.Ack) {
+	return publish(ctx, msg, func(ack jetstore.Ack) {
 		w.inFlight -= size
-		settled()
+		settled(ack)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -34,13 +35,14 @@ type sweeper struct {
 	log      zerolog.Logger
 	interval time.Duration
 	slack    time.Duration
+	observe  obs.Hooks
 	hints    chan rolling
 	due      map[rolling]time.Time
 }
 
 func newSweeper(c Config) *sweeper {
 	return &sweeper{
-		bus: c.Bus, jobs: c.Jobs, log: c.Log, interval: c.SweepInterval, slack: c.SealSlack,
+		bus: c.Bus, jobs: c.Jobs, log: c.Log, interval: c.SweepInterval, slack: c.SealSlack, observe: c.Observe,
 		hints: make(chan rolling, maxHints), due: make(map[rolling]time.Time),
 	}
 }
@@ -60,6 +62,7 @@ func (s *sweeper) opened(queue, job string) {
 func (s *sweeper) run(ctx context.Context) error {
 	search := time.Now()
 	for {
+		s.observe.Beat(obs.LoopIngestSweep)
 		if !time.Now().Before(search) {
 			s.search(ctx)
 			search = time.Now().Add(jittered(s.interval))

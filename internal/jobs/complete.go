@@ -39,9 +39,7 @@ func (s *Store) Complete(ctx context.Context, queue, job string) (Job, error) {
 // sum adds up a job's batches, and tells whether all of them are there and have ended. A list from a lagging replica that lacks one, or
 // shows one as it was before, is thus not taken for the whole.
 func sum(j *events.Job, batches map[string]events.Batch) (totals events.Totals, ended bool) {
-	totals = events.Totals{
-		Rows: j.Rejected + j.CancelledRows, Rejected: j.Rejected, Cancelled: j.CancelledRows,
-	}
+	totals = outside(j)
 	for _, b := range batches {
 		if !b.State.Ended() || b.Totals == nil {
 			return totals, false
@@ -49,4 +47,9 @@ func sum(j *events.Job, batches map[string]events.Batch) (totals events.Totals, 
 		totals.Add(*b.Totals)
 	}
 	return totals, len(batches) == j.Batches+j.FollowUps
+}
+
+// outside counts the rows that ended without a batch.
+func outside(j *events.Job) events.Totals {
+	return events.Totals{Rows: j.Rejected + j.CancelledRows, Rejected: j.Rejected, Cancelled: j.CancelledRows}
 }

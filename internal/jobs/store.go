@@ -13,7 +13,7 @@ import (
 // Bus is what this package needs of the store, which is a [jetstore.Store] everywhere but in tests.
 type Bus interface {
 	Get(ctx context.Context, key string) (jetstore.Entry, error)
-	Entries(ctx context.Context, prefix string) iter.Seq2[jetstore.Entry, error]
+	EntriesFrom(ctx context.Context, prefix string, from uint64) iter.Seq2[jetstore.Entry, error]
 	Commit(ctx context.Context, changes ...jetstore.Change) ([]uint64, error)
 }
 
@@ -91,17 +91,42 @@ func (s *Store) Cursor(ctx context.Context, b *Batch) (Cursor, error) {
 
 // Jobs yields every job, in no order. What it yields may be older than what [Store.Job] reads: decide on a change from the latter.
 func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
-	return each(s.bus.Entries(ctx, "job."), readJob)
+	return s.JobsFrom(ctx, 1)
+}
+
+// JobsFrom yields the jobs whose last change has the revision from or a later one, in the order of their last changes.
+func (s *Store) JobsFrom(ctx context.Context, from uint64) iter.Seq2[Job, error] {
+	return each(s.bus.EntriesFrom(ctx, "job.", from), readJob)
 }
 
 // Batches yields every batch of a job, in no order, under the same reserve.
 func (s *Store) Batches(ctx context.Context, queue, job string) iter.Seq2[Batch, error] {
-	return each(s.bus.Entries(ctx, events.BatchPrefix(queue, job)), readBatch)
+	return each(s.bus.EntriesFrom(ctx, events.BatchPrefix(queue, job), 1), readBatch)
 }
 
 // AllBatches yields every batch of every job, in no order, under the same reserve.
 func (s *Store) AllBatches(ctx context.Context) iter.Seq2[Batch, error] {
-	return each(s.bus.Entries(ctx, "batch."), readBatch)
+	return each(s.bus.EntriesFrom(ctx, "batch.", 1), readBatch)
+}
+
+// Settled adds up the rows of a job that have their answer so far: those of its batches' cursors, and those that never were in a batch.
+func (s *Store) Settled(ctx context.Context, j *Job) (events.Totals, error) {
+	totals := outside(&j.Job)
+	counted := make(map[string]events.Totals) // a cursor that moves meanwhile is listed twice, the second time as it is now
+	for entry, err := range s.bus.EntriesFrom(ctx, events.CursorPrefix(j.Queue, j.Name()), 1) {
+		if err != nil {
+			return totals, fmt.Errorf("list cursors of %s/%s: %w", j.Queue, j.Name(), err)
+		}
+		cursor, err := events.ParseCursor(entry.Value)
+		if err != nil {
+			return totals, err
+		}
+		counted[entry.Key] = cursor.Totals
+	}
+	for _, of := range counted {
+		totals.Add(of)
+	}
+	return totals, nil
 }
 
 func each[T any](entries iter.Seq2[jetstore.Entry, error], read func(jetstore.Entry) (T, error)) iter.Seq2[T, error] {

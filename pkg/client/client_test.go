@@ -196,3 +196,31 @@ func TestAResultThatCannotBeReadEndsTheLoopWithItsError(t *testing.T) {
 		}
 	}
 }
+
+func TestACancelIsASealThatSaysSo(t *testing.T) {
+	t.Parallel()
+	f := jetstoretest.Start(t)
+	c := client.New(f.Store)
+	const rolling = "auto-20261130T021100Z-60"
+	for _, name := range []string{job, job, rolling} {
+		if err := c.Cancel(t.Context(), queue, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Seal(t.Context(), queue, "silent", -1); err != nil {
+		t.Fatal(err)
+	}
+	all := requests(t, f)
+	if len(all) != 3 {
+		t.Fatalf("%d messages, want two cancels, each once, and a seal", len(all))
+	}
+	if m := all[0]; m.Subject != "batchbus.requests.default.nightly" || m.Header.Get(events.HeaderCancel) != "true" {
+		t.Errorf("%s %v", m.Subject, m.Header)
+	}
+	if m := all[1]; m.Subject != "batchbus.requests.default" || m.Header.Get(events.HeaderJob) != rolling {
+		t.Errorf("of a rolling job: %s %v", m.Subject, m.Header)
+	}
+	if m := all[2]; m.Header.Get(events.HeaderSeal) != "true" || m.Header.Get(events.HeaderExpectedRows) != "" {
+		t.Errorf("seal without a count: %v", m.Header)
+	}
+}

@@ -91,17 +91,39 @@ func messageID(in *Input, what string) string {
 }
 
 // Seal ends the job: rows that reach the bus behind it are dead letters. expected is how many rows the caller published, of all inputs
-// together; batchbus says so when it counts otherwise. It returns once the bus has the message. It is idempotent.
+// together; batchbus says so when it counts otherwise. Below 0 it is not said. It returns once the bus has the message. It is idempotent.
 func (c *Client) Seal(ctx context.Context, queue, job string, expected int) error {
-	if err := errors.Join(events.CheckName(queue), events.CheckName(job)); err != nil {
-		return fmt.Errorf("seal job: %w", err)
+	header := nats.Header{events.HeaderSeal: {"true"}}
+	if expected >= 0 {
+		header.Set(events.HeaderExpectedRows, strconv.Itoa(expected))
 	}
-	m := nats.NewMsg(events.RequestSubject(queue, job))
-	m.Header.Set(events.HeaderSeal, "true")
-	m.Header.Set(events.HeaderExpectedRows, strconv.Itoa(expected))
-	m.Header.Set(jetstream.MsgIDHeader, messageID(&Input{Queue: queue, Job: job}, "seal"))
-	if _, err := c.bus.Publish(ctx, m); err != nil {
+	if err := c.end(ctx, events.RequestSubject(queue, job), queue, job, "seal", header); err != nil {
 		return fmt.Errorf("seal job: %w", err)
 	}
 	return nil
+}
+
+// Cancel asks for the job to be cancelled, and ends it as [Client.Seal] does: rows that were not sent to the provider are not, and what the
+// provider has answered by then is kept. It returns once the bus has the message. It is idempotent.
+func (c *Client) Cancel(ctx context.Context, queue, job string) error {
+	header := nats.Header{events.HeaderCancel: {"true"}}
+	subject := events.RequestSubject(queue, job)
+	if events.IsRolling(job) {
+		subject = events.RequestSubject(queue, "")
+		header.Set(events.HeaderJob, job)
+	}
+	if err := c.end(ctx, subject, queue, job, "cancel", header); err != nil {
+		return fmt.Errorf("cancel job: %w", err)
+	}
+	return nil
+}
+
+// end publishes the message that ends a job.
+func (c *Client) end(ctx context.Context, subject, queue, job, what string, header nats.Header) error {
+	if err := errors.Join(events.CheckName(queue), events.CheckName(job)); err != nil {
+		return err
+	}
+	header.Set(jetstream.MsgIDHeader, messageID(&Input{Queue: queue, Job: job}, what))
+	_, err := c.bus.Publish(ctx, &nats.Msg{Subject: subject, Header: header})
+	return err
 }

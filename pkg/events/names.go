@@ -1,10 +1,12 @@
 package events
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,4 +61,11 @@ func RowToken(customID string) string {
 	}
 	sum := sha256.Sum256([]byte(customID))
 	return "~" + hex.EncodeToString(sum[:])
+}
+
+// CompareNumbers orders the numbers of batches: "2" before "10", and "5-1", the first follow-up of batch 5, behind "5" and before "6".
+func CompareNumbers(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "-"), strings.Split(b, "-"), func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+	})
 }

@@ -92,3 +92,6 @@ func CursorKey(queue, job, n string) string { return "cursor." + queue + "." + j
 
 // BatchPrefix is what the keys of all batches of a job begin with.
 func BatchPrefix(queue, job string) string { return "batch." + queue + "." + job + "." }
+
+// CursorPrefix is what the keys of the cursors of all batches of a job begin with.
+func CursorPrefix(queue, job string) string { return "cursor." + queue + "." + job + "." }

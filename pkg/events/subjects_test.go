@@ -3,6 +3,7 @@ package events_test
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,4 +146,15 @@ func FuzzSubject(f *testing.F) {
 			t.Errorf("event %q was read as %q, %q, %q, %q", subject, kind, queue, job, id)
 		}
 	})
+}
+
+func TestBatchNumbersAreOrderedAsNumbers(t *testing.T) {
+	t.Parallel()
+	want := []string{"1", "2", "2-1", "2-1-1", "2-2", "3", "10", "10-9", "10-10"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, events.CompareNumbers)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }

@@ -39,8 +39,14 @@ func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 // yielded again with its later value, and one that is made meanwhile may be yielded or not. With replicas a value may be
 // as old as the lag of the one that answers: decide by [Store.Commit], not by what is read here.
 func (s *Store) Entries(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return s.EntriesFrom(ctx, prefix, 1)
+}
+
+// EntriesFrom yields what [Store.Entries] does, but only those keys whose last change has the revision from or a later one: a list can be
+// read in parts, each from behind the last revision of the one before.
+func (s *Store) EntriesFrom(ctx context.Context, prefix string, from uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for m, err := range s.Read(ctx, StreamJobs, KeySubject(prefix)+">", 1) {
+		for m, err := range s.Read(ctx, StreamJobs, KeySubject(prefix)+">", from) {
 			if err != nil {
 				yield(Entry{}, err)
 				return

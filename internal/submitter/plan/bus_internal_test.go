@@ -148,11 +148,12 @@ func (b *memoryBus) Get(_ context.Context, key string) (jetstore.Entry, error) {
 	return jetstore.Entry{Key: key, Value: m.Data, Revision: m.Sequence}, nil
 }
 
-func (b *memoryBus) Entries(_ context.Context, prefix string) iter.Seq2[jetstore.Entry, error] {
+func (b *memoryBus) EntriesFrom(_ context.Context, prefix string, from uint64) iter.Seq2[jetstore.Entry, error] {
 	return func(yield func(jetstore.Entry, error) bool) {
 		for subject, m := range b.stream {
 			key, ours := strings.CutPrefix(subject, jetstore.KeySubject(""))
-			if ours && strings.HasPrefix(key, prefix) && !yield(jetstore.Entry{Key: key, Value: m.Data, Revision: m.Sequence}, nil) {
+			if ours && m.Sequence >= from && strings.HasPrefix(key, prefix) &&
+				!yield(jetstore.Entry{Key: key, Value: m.Data, Revision: m.Sequence}, nil) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -28,6 +29,8 @@ type Config struct {
 	Bus  *jetstore.Store
 	Jobs *jobs.Store
 	Log  zerolog.Logger // the default says nothing
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 	// Policy is the policy of a queue, for a job whose rows came although nobody opened it. Default: [events.DefaultPolicy] for all.
 	Policy func(ctx context.Context, queue string) (events.Policy, error)
 	// Workers is how many jobs are planned at once. Default [DefaultWorkers].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -35,7 +36,7 @@ func New(c Config) (*Planner, error) {
 		return nil, err
 	}
 	return &Planner{Config: c, seats: newSeats(), desk: &desk{
-		rows: c.Bus, blocks: c.Bus, fit: c.Bus, jobs: c.Jobs, patience: c.ObjectPatience, manifestAge: c.ManifestAge,
+		rows: c.Bus, blocks: c.Bus, fit: c.Bus, jobs: c.Jobs, patience: c.ObjectPatience, manifestAge: c.ManifestAge, observe: c.Observe,
 		newWindow: func() window { return c.Bus.NewWindow(c.InFlight) },
 	}}, nil
 }
@@ -46,7 +47,7 @@ func (p *Planner) Run(ctx context.Context) error {
 	var sweeper sync.WaitGroup
 	defer sweeper.Wait()
 	sweeper.Go(func() { p.sweepAll(ctx) })
-	o := jetstore.EachOptions{Workers: p.Workers, DrainTimeout: p.DrainTimeout, Hooks: jetstore.Hooks{OnError: p.failed}}
+	o := jetstore.EachOptions{Workers: p.Workers, DrainTimeout: p.DrainTimeout, Hooks: p.Observe.Loop(obs.LoopPlannerRows, p.failed)}
 	return p.Bus.Each(ctx, jetstore.StreamRows, jetstore.ConsumerPlanner, o, p.wake)
 }
 

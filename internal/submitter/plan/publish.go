@@ -38,7 +38,7 @@ func (s *session) result(ctx context.Context, e *block.Entry, outcome events.Out
 	if err != nil {
 		return fmt.Errorf("fit %s result: %w", outcome, err)
 	}
-	return s.window.PublishOnce(ctx, m, nil)
+	return s.window.PublishOnce(ctx, m, func(ack jetstore.Ack) { s.observe.Result(outcome, ack) })
 }
 
 func (s *session) letter(ctx context.Context, m *jetstore.Message, e *block.Entry, v verdict, first *head) error {
@@ -59,7 +59,7 @@ func (s *session) letter(ctx context.Context, m *jetstore.Message, e *block.Entr
 	if err != nil {
 		return fmt.Errorf("fit dead letter: %w", err)
 	}
-	return s.window.PublishOnce(ctx, out, nil)
+	return s.window.PublishOnce(ctx, out, func(ack jetstore.Ack) { s.observe.DeadLetter(d.Code, ack) })
 }
 
 // requestSubject is where a job's rows were published: those of a rolling job on their queue's own subject.

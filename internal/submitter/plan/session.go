@@ -11,6 +11,7 @@ import (
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/manifest"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -49,6 +50,7 @@ type desk struct {
 	fit       fitter
 	newWindow func() window
 	jobs      *jobs.Store
+	observe   obs.Hooks
 	// patience is how long after its block an object may be absent, since a replica can lag; manifestAge is how old a manifest may be
 	// when it is named.
 	patience, manifestAge time.Duration

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -16,6 +17,7 @@ import (
 func (p *Planner) sweepAll(ctx context.Context) {
 	s := sweeper{planner: p, behind: make(map[string]events.Place)}
 	for ctx.Err() == nil {
+		p.Observe.Beat(obs.LoopPlannerSweep)
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Warn().Err(err).Msg("sweep failed, trying again")
 		}

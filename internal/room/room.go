@@ -1,8 +1,9 @@
-package ingest
+package room
 
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,24 +12,30 @@ import (
 )
 
 const (
-	// roomInterval is how long one look at the size of ROWS holds.
-	roomInterval = 3 * time.Second
+	// lookInterval is how long one look at the size of ROWS holds.
+	lookInterval = 3 * time.Second
 	// maxFullPercent is the share of ROWS above which no new jobs are opened (design.md 5.2).
 	maxFullPercent = 80
 )
 
-// room watches how full ROWS is. It is not safe for concurrent use.
-type room struct {
-	size     func(context.Context) (used uint64, limit int64, err error)
-	log      zerolog.Logger
+// Room watches how full ROWS is. It is safe for concurrent use.
+type Room struct {
+	size func(context.Context) (used uint64, limit int64, err error)
+	log  zerolog.Logger
+
+	mu       sync.Mutex
 	lookedAt time.Time
 	isFull   bool
 }
 
-// full reports whether new jobs have to wait. It blocks for a round trip at most every [roomInterval]; without an answer the last one
-// holds.
-func (r *room) full(ctx context.Context) bool {
-	if !r.lookedAt.IsZero() && time.Since(r.lookedAt) < roomInterval {
+// New returns a watch over the rows stream of bus. It asks the bus nothing. What changes is said in log.
+func New(bus *jetstore.Store, log zerolog.Logger) *Room { return &Room{size: rowsSize(bus), log: log} }
+
+// Full reports whether new jobs have to wait. It blocks for a round trip at most every 3 s; without an answer the last one holds.
+func (r *Room) Full(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.lookedAt.IsZero() && time.Since(r.lookedAt) < lookInterval {
 		return r.isFull
 	}
 	used, limit, err := r.size(ctx)
