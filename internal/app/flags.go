@@ -14,8 +14,8 @@ var ErrHelp = errors.New("help was shown")
 type helpShown struct{}
 
 // ParseFlags parses the command line of env into a struct of flags and commands. Every flag has an environment variable: BATCHBUS_ and
-// its name in capitals. It never ends the process: help is [ErrHelp], anything else wrong is an error for people.
-func ParseFlags(env Env, name, description string, into any) (parsed *kong.Context, err error) {
+// its name in capitals. More are options of the flag library, such as the values of its variables. It never ends the process: help is [ErrHelp], anything else wrong is an error for people.
+func ParseFlags(env Env, name, description string, into any, more ...kong.Option) (parsed *kong.Context, err error) {
 	defer func() {
 		switch request := recover().(type) {
 		case nil:
@@ -25,8 +25,11 @@ func ParseFlags(env Env, name, description string, into any) (parsed *kong.Conte
 			panic(request)
 		}
 	}()
-	parser, err := kong.New(into, kong.Name(name), kong.Description(description), kong.DefaultEnvars("BATCHBUS"),
-		kong.Writers(env.Stdout, env.Stderr), kong.Exit(func(int) { panic(helpShown{}) }), kong.Resolvers(twins(env)))
+	options := append([]kong.Option{
+		kong.Name(name), kong.Description(description), kong.DefaultEnvars("BATCHBUS"),
+		kong.Writers(env.Stdout, env.Stderr), kong.Exit(func(int) { panic(helpShown{}) }), kong.Resolvers(twins(env)),
+	}, more...)
+	parser, err := kong.New(into, options...)
 	if err != nil {
 		return nil, fmt.Errorf("define flags: %w", err)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -22,6 +24,9 @@ type serviceFlags struct {
 
 	TimeFlags
 
+	Admin  string `default:"${admin}" placeholder:"ADDRESS" help:"Address of /livez, /readyz and /metrics. Empty: none. Default ${admin}."`
+	Health bool   `help:"Ask the process that runs with the same --admin whether it is ready, print a line, and exit with 0 or 1."`
+
 	LogLevel string `default:"info" help:"Least level of log lines: debug, info, warn, error."`
 }
 
@@ -30,7 +35,10 @@ type serviceFlags struct {
 func Main(ctx context.Context, env Env, services ...string) (code int) {
 	name := services[0]
 	var flags serviceFlags
-	_, err := ParseFlags(env, name, "The batchbus service "+name+".", &flags)
+	_, err := ParseFlags(env, name, describe(name), &flags, kong.Vars{"admin": adminAddress(name)})
+	if err == nil && flags.Health {
+		return probe(ctx, env, flags.Admin)
+	}
 	if err == nil {
 		err = flags.run(ctx, env, services)
 	}
@@ -47,7 +55,7 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 	keys, keyErr := LoadKeys(env.Lookup)
 	level, levelErr := zerolog.ParseLevel(f.LogLevel)
 	o := Options{
-		Services: services, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
+		Services: services, Admin: f.Admin, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
 		Settings: f.Settings(DefaultSettings()),
@@ -57,4 +65,19 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 		return errors.Join(err, o.validate())
 	}
 	return Run(ctx, o)
+}
+
+// adminAddress is where a service's program serves its health by default.
+func adminAddress(service string) string {
+	return fmt.Sprintf(":%d", firstAdminPort+slices.Index(Names(), service))
+}
+
+// firstAdminPort is that of ingest; the others follow in the order of [Names].
+const firstAdminPort = 8081
+
+func describe(service string) string {
+	return "The batchbus service " + service + `: see docs/operations.md.
+
+Every flag can be set by an environment variable too: BATCHBUS_ and its name in capitals. The API key comes from DOUBLEWORD_API_KEY, or ` +
+		`from the file that DOUBLEWORD_API_KEY_FILE names; never from a flag.`
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/pkg/doubleword"
@@ -30,6 +31,10 @@ type Options struct {
 	Log      zerolog.Logger
 	// HandoffDelay is for how long a replica without a job's index leaves its rows to the one that has it. 0 is the default, 2 s.
 	HandoffDelay time.Duration
+	// Admin is the address that /livez, /readyz and /metrics are served on; empty: none.
+	Admin string
+	// Registry takes the metrics; nil: one of Run's own.
+	Registry *prometheus.Registry
 	// Ready, when set, is called once all services run.
 	Ready func()
 }

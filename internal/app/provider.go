@@ -3,16 +3,18 @@ package app
 import (
 	"fmt"
 
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 )
 
 // clients are the provider's clients by key name.
 type clients map[string]*doubleword.Client
 
-func newClients(o *Options) (clients, error) {
+// newClients makes the clients; their calls are counted.
+func newClients(o *Options, m *obs.Metrics) (clients, error) {
 	made := make(clients, len(o.Keys))
 	for name, key := range o.Keys {
-		client, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout})
+		client, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout, Transport: m.Transport(doubleword.NewTransport())})
 		if err != nil {
 			return nil, fmt.Errorf("make client for key %q: %w", name, err)
 		}

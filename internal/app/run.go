@@ -8,33 +8,49 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 // Run runs the services until ctx ends; it returns nil then, after they have drained. Anything else that ends it is an error: a fault of
-// the options, all of them joined; a bus that cannot be reached or whose topology differs; a service that stopped by itself.
+// the options, all of them joined; a bus that cannot be reached, lacks a permission or whose topology differs; a service that stopped by
+// itself. The admin address is the first to open and the last to close.
 func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
 	o.Settings = o.Settings.orElse(DefaultSettings())
-	made, err := newClients(&o)
+	m := newMonitor(&o)
+	admin, err := m.serve(ctx, o.Admin)
+	if err != nil {
+		return err
+	}
+	defer admin.close(ctx)
+	made, err := newClients(&o, m.metrics)
 	if err != nil {
 		return err
 	}
 	services := make([]Service, 0, len(o.Services))
 	for i, name := range o.Services {
-		d, err := connect(ctx, &o, made, name, i == 0)
+		d, err := connect(ctx, &o, m, name, i == 0)
 		if err != nil {
 			return err
 		}
 		defer d.nc.Close()
+		d.clients = made
 		service, err := build(name, d)
 		if err != nil {
 			return fmt.Errorf("build %s: %w", name, err)
 		}
 		services = append(services, service)
 	}
+	return m.supervise(ctx, &o, services)
+}
+
+// supervise says when the services are ready, and when they are not any more, and runs them.
+func (m *monitor) supervise(ctx context.Context, o *Options, services []Service) error {
+	defer context.AfterFunc(ctx, m.health.Drain)()
+	m.health.Start()
 	o.Log.Debug().Strs("services", o.Services).Msg("running")
 	if o.Ready != nil {
 		o.Ready()
@@ -46,14 +62,15 @@ func Run(ctx context.Context, o Options) error {
 type deps struct {
 	options *Options
 	clients clients
+	observe obs.Hooks
 	nc      *nats.Conn
 	bus     *jetstore.Store
 	jobs    *jobs.Store
 	busID   string
 }
 
-// connect opens a service's own connection. The first one sees to the topology.
-func connect(ctx context.Context, o *Options, made clients, name string, first bool) (*deps, error) {
+// connect opens a service's own connection. The first one sees to the topology, and shows how the bus is.
+func connect(ctx context.Context, o *Options, m *monitor, name string, first bool) (*deps, error) {
 	nc, err := o.Dial("batchbus-" + name)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the bus: %w", err)
@@ -63,7 +80,7 @@ func connect(ctx context.Context, o *Options, made clients, name string, first b
 		nc.Close()
 		return nil, err
 	}
-	d.clients = made
+	d.observe = m.connected(name, d, first)
 	return d, nil
 }
 

@@ -42,7 +42,7 @@ func build(name string, d *deps) (Service, error) {
 func buildPoller(d *deps) (Service, error) {
 	s := d.options.Settings
 	return poller.New(poller.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: d.log(Poller), BusID: d.busID, Keys: d.clients.names(),
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Poller), Observe: d.observe, BusID: d.busID, Keys: d.clients.names(),
 		Provider: providers(d.clients, func(c *doubleword.Client) poller.Provider { return c }),
 		Floor:    s.PollFloor, Ceiling: s.PollCeiling, Patience: s.Patience,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
@@ -52,14 +52,14 @@ func buildPoller(d *deps) (Service, error) {
 func buildIngest(d *deps) (Service, error) {
 	s := d.options.Settings
 	return ingest.New(ingest.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: d.log(Ingest), SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Ingest), Observe: d.observe, SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
 }
 
 func buildCollector(d *deps) (Service, error) {
 	s := d.options.Settings
 	return collector.New(collector.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector),
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector), Observe: d.observe,
 		Provider:     providers(d.clients, func(c *doubleword.Client) collector.Provider { return c }),
 		MissingGrace: s.MissingGrace, CancelGrace: s.CancelGrace, OutageTimeout: s.Patience,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
@@ -69,14 +69,14 @@ func buildCollector(d *deps) (Service, error) {
 func buildSubmitter(d *deps) (Service, error) {
 	s, log := d.options.Settings, d.log(Submitter)
 	planner, err := plan.New(plan.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: log,
+		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout, HandoffDelay: d.options.HandoffDelay,
 	})
 	if err != nil {
 		return nil, err
 	}
 	batches, err := submit.New(submit.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: log, BusID: d.busID,
+		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe, BusID: d.busID,
 		Provider:      providers(d.clients, func(c *doubleword.Client) submit.Provider { return c }),
 		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, FirstPollInterval: s.PollFloor,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
@@ -84,5 +84,7 @@ func buildSubmitter(d *deps) (Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return submitter.New(submitter.Config{Bus: d.bus, Planner: planner, Batches: batches, Log: log, DrainTimeout: s.DrainTimeout})
+	return submitter.New(submitter.Config{
+		Bus: d.bus, Planner: planner, Batches: batches, Log: log, Observe: d.observe, DrainTimeout: s.DrainTimeout,
+	})
 }

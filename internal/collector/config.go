@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -33,8 +34,8 @@ type Config struct {
 	Log zerolog.Logger
 	// Provider gives the provider for the name of an API key; false when no such key is configured.
 	Provider func(key string) (Provider, bool)
-	// Beat, when set, is called at each sign of life of the consume loop, at least every 10 s.
-	Beat func()
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 
 	// Workers is how many batches are read at once. Default 4.
 	Workers int

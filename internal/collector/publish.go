@@ -40,7 +40,8 @@ func (r *run) send(ctx context.Context, place int, m *nats.Msg, t tally) error {
 	}
 	r.flying += size
 	r.seen.Set(place)
-	err := r.window.PublishOnce(ctx, m, func(jetstore.Ack) {
+	err := r.window.PublishOnce(ctx, m, func(ack jetstore.Ack) {
+		r.s.cfg.Observe.Result(t.outcome, ack)
 		r.found[place] = t
 		r.flying -= size
 	})

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -42,7 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error {
 		return s.cfg.Bus.Each(ctx, jetstore.StreamEvents, jetstore.ConsumerCollector, jetstore.EachOptions{
 			Workers: s.cfg.Workers, DrainTimeout: s.cfg.DrainTimeout,
-			Hooks: jetstore.Hooks{OnError: s.trouble, Beat: s.cfg.Beat},
+			Hooks: s.cfg.Observe.Loop(obs.LoopCollectorEvents, s.trouble),
 		}, func(ctx context.Context, d jetstore.Delivery) error { return s.hint(ctx, stop, d) })
 	})
 	if err := group.Wait(); err != nil {

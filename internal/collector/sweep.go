@@ -8,12 +8,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
 // sweeper looks for batches that lost their hint, at once and then again and again, until stop.
 func (s *Service) sweeper(ctx context.Context, stop <-chan struct{}) error {
 	for {
+		s.cfg.Observe.Beat(obs.LoopCollectorSweep)
 		if err := s.sweep(ctx, stop); err != nil {
 			s.cfg.Log.Warn().Err(err).Msg("sweep ended early")
 		}

@@ -108,5 +108,6 @@ func (p *packer) recycle(s *sheet) {
 	clear(s.from)
 	s.from = s.from[:0]
 	s.builder.Reset()
+	s.rows = 0
 	p.spare = append(p.spare, s)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -47,8 +48,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// DrainTimeout is how long a poll that is under way may go on after the stop. Default 10 s.
 	DrainTimeout time.Duration
-	// Beat is called at each sign of life of the consume loop, at least every 10 s while the bus answers. Default: nobody.
-	Beat func()
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 }
 
 func (c Config) withDefaults() Config {
@@ -95,10 +96,9 @@ func (s *Service) Run(ctx context.Context) error {
 	defer group.Wait()
 	group.Go(func() { s.sweeps(ctx) })
 	options := jetstore.EachOptions{Workers: max(2, len(s.cfg.Keys)), DrainTimeout: s.cfg.DrainTimeout}
-	options.Beat = s.cfg.Beat
-	options.OnError = func(subject string, err error) {
+	options.Hooks = s.cfg.Observe.Loop(obs.LoopPollerTicks, func(subject string, err error) {
 		s.cfg.Log.Warn().Err(err).Str("subject", subject).Msg("tick not handled")
-	}
+	})
 	err := s.cfg.Bus.Each(ctx, jetstore.StreamTimers, jetstore.ConsumerPoller, options, func(ctx context.Context, d jetstore.Delivery) error {
 		return s.tick(ctx, d.Subject)
 	})

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
 // sweeps sets the ticks, at once and again and again, since a bus may have been restored without them.
 func (s *Service) sweeps(ctx context.Context) {
 	for {
+		s.cfg.Observe.Beat(obs.LoopPollerSweep)
 		for _, key := range s.cfg.Keys {
 			if err := s.cfg.Bus.SetTick(ctx, tickName(key), tickInterval(s.cfg.Floor)); err != nil && ctx.Err() == nil {
 				s.cfg.Log.Warn().Err(err).Str("key", key).Msg("tick not set")

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/internal/submitter/plan"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -45,8 +46,8 @@ type Config struct {
 	Workers int
 	// DrainTimeout is how long what is under way may go on after the stop. Default 10 s.
 	DrainTimeout time.Duration
-	// Beat is called at each round of the events' loop, at least every 10 s while the bus answers. Default: nobody.
-	Beat func()
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -81,7 +82,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return early(run, s.Planner.Run(run)) })
 	group.Go(func() error { return early(run, s.Batches.Run(run)) })
 	group.Go(func() error {
-		o := jetstore.EachOptions{Workers: s.Workers, DrainTimeout: s.DrainTimeout, Hooks: jetstore.Hooks{OnError: s.failed, Beat: s.Beat}}
+		o := jetstore.EachOptions{Workers: s.Workers, DrainTimeout: s.DrainTimeout, Hooks: s.Observe.Loop(obs.LoopSubmitterEvents, s.failed)}
 		return early(run, s.Bus.Each(run, jetstore.StreamEvents, jetstore.ConsumerSubmitter, o, s.handle))
 	})
 	if err := group.Wait(); err != nil {

@@ -26,7 +26,7 @@ func New(config Config) (*Client, error) {
 		return nil, fmt.Errorf("configure doubleword client: %w", err)
 	}
 	if config.Transport == nil {
-		config.Transport = newTransport()
+		config.Transport = NewTransport()
 	}
 	// ErrUseLastResponse: a redirect is an answer like any other, so the key never follows it.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -42,7 +42,9 @@ func (c *Client) Capabilities() Capabilities { return *c.config.Capabilities }
 // CloseIdleConnections closes connections that no call uses. The client stays usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-func newTransport() *http.Transport {
+// NewTransport returns a new one of the transport that a client uses by default, for who wants to wrap it. It sends plain http past any proxy,
+// asks for no compression, and repeats nothing.
+func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxyForHTTPS,
 		ForceAttemptHTTP2:     true,

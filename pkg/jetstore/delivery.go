@@ -22,7 +22,8 @@ type Delivery struct {
 	Delivered int       // how many times it was delivered, this one included
 	Pending   uint64    // messages of the consumer behind this one, when it was delivered
 
-	message answerable
+	message  answerable
+	answered func(Answer, int)
 }
 
 func deliveryOf(m jetstream.Msg) (Delivery, error) {
@@ -38,27 +39,35 @@ func deliveryOf(m jetstream.Msg) (Delivery, error) {
 }
 
 // Ack says that the message is done. It does not wait: if the word gets lost, the message is delivered again.
-func (d Delivery) Ack() error { return d.said("ack", d.message.Ack()) }
+func (d Delivery) Ack() error { return d.answer("ack", Acked, d.message.Ack()) }
 
 // AckSync is Ack and waits for the server's confirmation, 15 times as slow. After an error: done or not.
 func (d Delivery) AckSync(ctx context.Context) error {
-	return d.said("ack", d.message.DoubleAck(ctx))
+	return d.answer("ack", Acked, d.message.DoubleAck(ctx))
 }
 
 // Nak gives the message back, to be delivered again after the delay. It does not wait; if the word gets lost, the message is
 // delivered again after the consumer's AckWait.
 func (d Delivery) Nak(delay time.Duration) error {
-	return d.said("nak", d.message.NakWithDelay(delay))
+	return d.answer("nak", GivenBack, d.message.NakWithDelay(delay))
 }
 
 // InProgress starts the consumer's AckWait anew. [Store.Each] and [Store.Batches] do it by themselves while a handler runs.
 func (d Delivery) InProgress() error { return d.said("keep", d.message.InProgress()) }
 
 // term ends the message without a result. Only [settle] calls it, after a dead letter is stored.
-func (d Delivery) term() error { return d.said("terminate", d.message.Term()) }
+func (d Delivery) term() error { return d.answer("terminate", Terminated, d.message.Term()) }
 
 // size is about what the server counts for a message.
 func (d Delivery) size() int { return len(d.Subject) + headerSize(d.Header) + len(d.Data) }
+
+// answer tells the hook of an answer that was sent. An answer that is not confirmed may have been.
+func (d Delivery) answer(verb string, answer Answer, err error) error {
+	if err == nil && d.answered != nil {
+		d.answered(answer, d.Delivered)
+	}
+	return d.said(verb, err)
+}
 
 func (d Delivery) said(verb string, err error) error {
 	if err != nil {

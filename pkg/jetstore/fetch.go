@@ -21,6 +21,24 @@ type Hooks struct {
 	OnError func(subject string, err error)
 	// Beat is called at each round of the loop, at least every 10 s while the server answers, for a liveness check.
 	Beat func()
+	// Answered hears of each message once, when its answer was sent: which, and how many times it had been delivered by then.
+	Answered func(answer Answer, delivered int)
+}
+
+// Answer is what a consumer said about a message.
+type Answer string
+
+// The answers.
+const (
+	Acked      Answer = "ack"  // done
+	GivenBack  Answer = "nak"  // again later
+	Terminated Answer = "term" // never again: its dead letter is stored
+)
+
+func (h Hooks) answered(answer Answer, delivered int) {
+	if h.Answered != nil {
+		h.Answered(answer, delivered)
+	}
 }
 
 func (h Hooks) report(subject string, err error) {
@@ -116,6 +134,7 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 			p.hooks.report(m.Subject(), err)
 			continue
 		}
+		d.answered = p.hooks.answered
 		take(d)
 	}
 	if err := batch.Error(); err != nil && !over(err) {

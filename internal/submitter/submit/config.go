@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -53,6 +54,8 @@ type Config struct {
 	Bus  *jetstore.Store
 	Jobs *jobs.Store
 	Log  zerolog.Logger
+	// Observe hears what the service does. Default: nobody.
+	Observe obs.Hooks
 	// BusID is the bus' own random name, see [jetstore.Store.BusID].
 	BusID string
 	// Provider returns the account of an API key by the key's name; false when no such key is configured.

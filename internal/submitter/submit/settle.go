@@ -124,6 +124,7 @@ func (d *drive) end(ctx context.Context, e ending) (step, error) {
 func (d *drive) answer(ctx context.Context, e ending) error {
 	window := d.config.Bus.NewWindow(resultsInFlight)
 	chosen := e.entries[e.from:e.to]
+	told := func(ack jetstore.Ack) { d.config.Observe.Result(e.outcome, ack) }
 	for row, err := range manifest.Rows(ctx, d.config.Bus, d.batch.Queue, d.batch.Job, chosen) {
 		if err != nil {
 			return err
@@ -132,7 +133,7 @@ func (d *drive) answer(ctx context.Context, e ending) error {
 		if err != nil {
 			return err
 		}
-		if err := window.PublishOnce(ctx, m, nil); err != nil {
+		if err := window.PublishOnce(ctx, m, told); err != nil {
 			return fmt.Errorf("publish result: %w", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
@@ -15,6 +16,7 @@ import (
 // that fails is logged and repeated.
 func (s *Submitter) Run(ctx context.Context) error {
 	for {
+		s.config.Observe.Beat(obs.LoopSubmitterSweep)
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.config.Log.Error().Err(err).Msg("sweep failed")
 		}
