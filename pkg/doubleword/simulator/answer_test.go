@@ -66,6 +66,10 @@ func TestAnswersDependOnSeedAndRowAlone(t *testing.T) {
 			t.Errorf("%s: another seed answers the same", id)
 		}
 	}
+	renamed := answered(t, simulator.Config{Seed: 1}, strings.Replace(rows[0], `"custom_id":"a"`, `"custom_id":"0~a"`, 1))
+	if string(renamed["0~a"]) != string(first["a"]) {
+		t.Error("the custom_id decides the answer")
+	}
 }
 
 // sortedKeys reports the first object of raw whose keys are not in order.

@@ -30,7 +30,8 @@ func (r row) customID() string { return string(unquote(r.id)) }
 // endpoint is the url; no allowed url needs an escape.
 func (r row) endpoint() string { return string(unquote(r.url)) }
 
-// outputLine renders completed rows (contract, 7.1). The answer is a function of seed and row alone.
+// outputLine renders completed rows (contract, 7.1). The answer is a function of seed, url and body alone: no model sees the custom_id,
+// and whoever puts a place in front of it gets the same answers in another order.
 func (s *Simulator) outputLine(b *batch) func(dst []byte, n uint32, line []byte) []byte {
 	return func(dst []byte, n uint32, line []byte) []byte {
 		r := parseRow(line)
@@ -67,7 +68,7 @@ type reply struct {
 const answerEpoch = 1_760_000_000
 
 func (s *Simulator) appendAnswer(dst []byte, seed uint64, r row) []byte {
-	a := &reply{stream: stream{seed: hashBytes(seed, r.line)}, row: r, words: s.words}
+	a := &reply{stream: stream{seed: hashBytes(hashBytes(seed, r.url), r.body)}, row: r, words: s.words}
 	switch r.endpoint() {
 	case "/v1/embeddings":
 		return a.appendEmbeddings(dst)

@@ -16,7 +16,7 @@
 //
 // # Answers
 //
-// An answer is a function of seed and stored row, rendered anew whenever it is read and never stored; its "created"
+// An answer is a function of seed and stored url and body, rendered anew whenever it is read and never stored; its "created"
 // time is too. Rows run in input order mixed within blocks of sixteen. A row fails when its body asks for what a model
 // server refuses (a temperature outside 0 to 2, a token limit below 1, no messages), or when Config.FailureRate chooses
 // it: half of those end as NonRetriableHttpStatus, the others as each of the other reasons a client must decode.
