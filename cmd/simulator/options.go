@@ -18,6 +18,7 @@ type options struct {
 	FailureRate   float64       `help:"Share of rows that fail, 0 to 1."`
 	MaxRows       int           `help:"Rows per file. 0: 50000; negative: no limit."`
 	MaxFileBytes  int64         `help:"Bytes per file. 0: 200 MiB."`
+	SweepInterval time.Duration `help:"How long after its last row a batch that nobody reads by id is listed as finalizing. 0: 10s, as the provider."`
 	SourceLimits  bool          `help:"Take the limits of the provider's source (100 MiB, any number of rows, 24h only) for what is not set."`
 }
 
@@ -35,5 +36,6 @@ func (o options) config() simulator.Config {
 	}
 	cfg.Seed, cfg.Dir, cfg.Keys, cfg.Models = o.Seed, o.Data, o.Keys, o.Models
 	cfg.Latency, cfg.RowsPerSecond, cfg.FailureRate = o.Latency, o.RowsPerSecond, o.FailureRate
+	cfg.SweepInterval = o.SweepInterval
 	return cfg
 }

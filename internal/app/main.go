@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -21,6 +22,8 @@ type serviceFlags struct {
 	Setup    bool  `help:"Create the streams, buckets and consumers that are missing; without it they are only checked."`
 	Replicas int   `default:"1" enum:"1,3" help:"Replicas of each stream: 1 or 3."`
 	MaxStore int64 `placeholder:"BYTES" help:"Most bytes that all streams together may hold. Default: the server's own limit."`
+
+	AckWait time.Duration `placeholder:"DURATION" help:"After how long what a replica died over is given to another one, the same for all services. Default 30s."`
 
 	TimeFlags
 
@@ -56,7 +59,8 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 	level, levelErr := zerolog.ParseLevel(f.LogLevel)
 	o := Options{
 		Services: services, Admin: f.Admin, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
-		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0}, Setup: f.Setup,
+		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0, AckWait: f.AckWait},
+		Setup:    f.Setup,
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
 		Settings: f.Settings(DefaultSettings()),
 	}

@@ -53,6 +53,7 @@ func buildIngest(d *deps) (Service, error) {
 	s := d.options.Settings
 	return ingest.New(ingest.Config{
 		Bus: d.bus, Jobs: d.jobs, Log: d.log(Ingest), Observe: d.observe, SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+		Policies: ingest.DefaultPolicies{Window: s.Linger},
 	})
 }
 

@@ -13,6 +13,7 @@ type Settings struct {
 	CancelGrace   time.Duration // the same after a cancel; 0: the job's policy says
 	SweepInterval time.Duration // how often each service looks for work that lost its trigger
 	DrainTimeout  time.Duration // how long work in flight may go on after the stop
+	Linger        time.Duration // length of a rolling job's time window; 0: the policy says
 }
 
 // DefaultSettings are for the real provider.
@@ -44,6 +45,7 @@ type TimeFlags struct {
 	CancelGrace   time.Duration `placeholder:"DURATION" help:"The same after a cancel. Default: the job's policy, 1h; 1s when simulated."`
 	SweepInterval time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
 	DrainTimeout  time.Duration `placeholder:"DURATION" help:"How long work in flight may go on after the stop. Default 10s; 5s when simulated."`
+	Linger        time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
 }
 
 // Settings are def with what the flags say in its place.
@@ -61,6 +63,7 @@ func (s Settings) orElse(def Settings) Settings {
 		{&s.CancelGrace, &def.CancelGrace},
 		{&s.SweepInterval, &def.SweepInterval},
 		{&s.DrainTimeout, &def.DrainTimeout},
+		{&s.Linger, &def.Linger},
 	} {
 		if *pair.value <= 0 {
 			*pair.value = *pair.otherwise

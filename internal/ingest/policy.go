@@ -24,16 +24,24 @@ type Policies interface {
 }
 
 // DefaultPolicies gives every queue [events.DefaultPolicy].
-type DefaultPolicies struct{}
+type DefaultPolicies struct {
+	// Window is the length of rolling windows, whole seconds, in place of the default policy's. 0: the default policy's.
+	Window time.Duration
+}
 
 // Policy is the default policy. It never fails.
-func (DefaultPolicies) Policy(context.Context, string) (events.Policy, error) {
-	return events.DefaultPolicy(), nil
+func (d DefaultPolicies) Policy(context.Context, string) (events.Policy, error) {
+	p := events.DefaultPolicy()
+	if d.Window > 0 {
+		p.LingerSeconds = max(int(d.Window/time.Second), 1)
+	}
+	return p, nil
 }
 
 // Linger is the default policy's. It never fails.
-func (DefaultPolicies) Linger(context.Context, string, time.Time) (time.Duration, error) {
-	return time.Duration(events.DefaultPolicy().LingerSeconds) * time.Second, nil
+func (d DefaultPolicies) Linger(ctx context.Context, queue string, _ time.Time) (time.Duration, error) {
+	p, err := d.Policy(ctx, queue)
+	return time.Duration(p.LingerSeconds) * time.Second, err
 }
 
 // errNoRoom is why rows of a job that does not exist yet wait: ROWS is nearly full, and what is left is for the open jobs.

@@ -65,3 +65,15 @@ func TestOnlyNamesThatBatchbusMakesAreWindows(t *testing.T) {
 		}
 	}
 }
+
+func TestAWindowOfTheServiceIsInForceForQueuesWithoutAPolicy(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[time.Duration]time.Duration{0: time.Minute, 90 * time.Second: 90 * time.Second, time.Millisecond: time.Second} {
+		policies := DefaultPolicies{Window: window}
+		linger, err := policies.Linger(t.Context(), "default", time.Time{})
+		policy, policyErr := policies.Policy(t.Context(), "default")
+		if err != nil || policyErr != nil || linger != want || policy.LingerSeconds != int(want/time.Second) {
+			t.Errorf("window %s: linger %s %v, policy %d s %v, want %s", window, linger, err, policy.LingerSeconds, policyErr, want)
+		}
+	}
+}
