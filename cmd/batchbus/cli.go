@@ -20,6 +20,7 @@ Every flag can be set by an environment variable too: --max-store by BATCHBUS_MA
 type commands struct {
 	Run      runCommand      `cmd:"" help:"Run files of rows to the end: embedded bus, all services, results in files."`
 	Validate validateCommand `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
+	Setup    setupCommand    `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

@@ -75,7 +75,7 @@ func connect(ctx context.Context, o *Options, m *monitor, name string, first boo
 	if err != nil {
 		return nil, fmt.Errorf("connect to the bus: %w", err)
 	}
-	d, err := open(ctx, o, nc, first)
+	d, err := open(ctx, o, nc, name, first)
 	if err != nil {
 		nc.Close()
 		return nil, err
@@ -84,7 +84,10 @@ func connect(ctx context.Context, o *Options, m *monitor, name string, first boo
 	return d, nil
 }
 
-func open(ctx context.Context, o *Options, nc *nats.Conn, first bool) (*deps, error) {
+func open(ctx context.Context, o *Options, nc *nats.Conn, name string, first bool) (*deps, error) {
+	if err := checkRights(ctx, nc, name, Rights(name, o.Setup && first), &o.Log); err != nil {
+		return nil, err
+	}
 	bus, err := jetstore.Open(nc)
 	if err != nil {
 		return nil, err

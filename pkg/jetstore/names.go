@@ -10,7 +10,7 @@ const (
 	StreamTimers      = "BATCHBUS_TIMERS"
 	StreamDeadletters = "BATCHBUS_DEADLETTERS"
 	streamQueues      = "KV_batchbus_queues"
-	streamObjects     = "OBJ_batchbus_objects"
+	StreamObjects     = "OBJ_batchbus_objects"
 )
 
 // Buckets of batchbus, for js.KeyValue and js.ObjectStore.

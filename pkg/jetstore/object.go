@@ -119,7 +119,7 @@ func (w *objectWriter) meta(ctx context.Context, name string) error {
 func (w *objectWriter) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	return w.store.Purge(ctx, streamObjects, w.subject(), 0)
+	return w.store.Purge(ctx, StreamObjects, w.subject(), 0)
 }
 
 func chunkSubject(nuid string) string { return "$O." + BucketObjects + ".C." + nuid }

@@ -19,7 +19,7 @@ import (
 // those of o.Digest: what was read until then is not to be trusted. Reading ends with ctx. The reader is not safe for
 // concurrent use.
 func (s *Store) OpenObject(ctx context.Context, o Object) (io.ReadCloser, error) {
-	m, err := s.Last(ctx, streamObjects, metaSubject(o.Name))
+	m, err := s.Last(ctx, StreamObjects, metaSubject(o.Name))
 	if errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("open object %s: %w", o.Name, ErrObjectMissing)
 	}
@@ -33,7 +33,7 @@ func (s *Store) OpenObject(ctx context.Context, o Object) (io.ReadCloser, error)
 	if info.Deleted {
 		return nil, fmt.Errorf("open object %s: %w", o.Name, ErrObjectMissing)
 	}
-	next, stop := iter.Pull2(s.Read(ctx, streamObjects, chunkSubject(info.NUID), 1))
+	next, stop := iter.Pull2(s.Read(ctx, StreamObjects, chunkSubject(info.NUID), 1))
 	return &objectReader{object: o, next: next, stop: stop, hash: sha256.New()}, nil
 }
 

@@ -23,7 +23,7 @@ type StoredObject struct {
 // Objects yields every object, oldest first, page by page. Objects stored meanwhile may be yielded or not.
 func (s *Store) Objects(ctx context.Context) iter.Seq2[StoredObject, error] {
 	return func(yield func(StoredObject, error) bool) {
-		for m, err := range s.Read(ctx, streamObjects, "$O."+BucketObjects+".M.>", 1) {
+		for m, err := range s.Read(ctx, StreamObjects, "$O."+BucketObjects+".M.>", 1) {
 			if err != nil {
 				yield(StoredObject{}, err)
 				return
@@ -58,5 +58,5 @@ func (s *Store) DeleteObject(ctx context.Context, name string) error {
 	if err := bucket.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("delete object %s: %w", name, err)
 	}
-	return s.Purge(ctx, streamObjects, metaSubject(name), 0) // the marker that Delete leaves for ever
+	return s.Purge(ctx, StreamObjects, metaSubject(name), 0) // the marker that Delete leaves for ever
 }

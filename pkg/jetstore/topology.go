@@ -92,7 +92,7 @@ func deadletters(s Settings) jetstream.StreamConfig {
 
 // objects is an object store's stream, with the configuration nats.go would give it.
 func objects(s Settings) jetstream.StreamConfig {
-	c := stream(s, streamObjects, 12, "$O."+BucketObjects+".C.>", "$O."+BucketObjects+".M.>")
+	c := stream(s, StreamObjects, 12, "$O."+BucketObjects+".C.>", "$O."+BucketObjects+".M.>")
 	c.AllowRollup, c.AllowDirect = true, true
 	return c
 }
