@@ -27,9 +27,12 @@ func Names() []string { return []string{Ingest, Submitter, Poller, Collector} }
 func build(name string, d *deps) (Service, error) {
 	switch name {
 	case Ingest:
-		return buildIngest(d)
+		service, err := buildIngest(d)
+		return withAPI(d, service, err)
 	case Submitter:
-		return buildSubmitter(d)
+		service, err := buildSubmitter(d)
+		service, err = withAPI(d, service, err)
+		return withKeeper(d, service, err)
 	case Poller:
 		return buildPoller(d)
 	case Collector:

@@ -24,7 +24,12 @@ type Message struct {
 // returns was there and what it does not know is not there. [ErrNotFound] when there is none. It needs the whole message
 // in memory.
 func (s *Store) First(ctx context.Context, stream, subject string) (Message, error) {
-	return s.ask(ctx, stream, leaderQuery{Seq: 1, NextFor: subject})
+	return s.Next(ctx, stream, subject, 1)
+}
+
+// Next is the oldest message on the subject whose sequence is at least from, by the word of the stream's leader; see [Store.First].
+func (s *Store) Next(ctx context.Context, stream, subject string, from uint64) (Message, error) {
+	return s.ask(ctx, stream, leaderQuery{Seq: max(from, 1), NextFor: subject})
 }
 
 // Last is the newest message on the subject, by the word of the stream's leader; see [Store.First].

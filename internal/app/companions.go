@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+
+	"github.com/batchbus/batchbus/internal/api"
+	"github.com/batchbus/batchbus/internal/keep"
+)
+
+// accompanied is a service and what runs beside it on the same connection. They share their fate.
+type accompanied struct {
+	Service
+	companions []Service
+}
+
+// Run runs all of them; see [Service].
+func (a accompanied) Run(ctx context.Context) error {
+	return supervise(ctx, append([]Service{a.Service}, a.companions...))
+}
+
+// withAPI makes a replica of the service one of the control API too.
+func withAPI(d *deps, service Service, err error) (Service, error) {
+	if err != nil {
+		return nil, err
+	}
+	answers, err := api.New(api.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("api"), DrainTimeout: d.options.Settings.DrainTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return accompanied{service, []Service{answers}}, nil
+}
+
+// withKeeper makes a replica of the service delete what has been kept long enough.
+func withKeeper(d *deps, service Service, err error) (Service, error) {
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := keep.New(keep.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("keeper")})
+	if err != nil {
+		return nil, err
+	}
+	return accompanied{service, []Service{keeper}}, nil
+}
