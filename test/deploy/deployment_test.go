@@ -1,0 +1,153 @@
+package deploy_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/batchbus/batchbus/pkg/client"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+const queue = "default"
+
+// shape is what is deployed.
+type shape struct {
+	replicas  int      // of each service
+	services  []string // flags of every service, beside quick ones
+	simulator []string // flags of the simulator
+}
+
+// services are the four programs in the order in which a row meets them.
+func services() []string { return []string{"ingest", "submitter", "poller", "collector"} }
+
+// deployment is batchbus on a nats-server of its own.
+type deployment struct {
+	t        *testing.T
+	bus      *process
+	url      string
+	provider string // base URL without /v1
+	running  map[string][]*process
+	client   *client.Client
+	store    *jetstore.Store
+	js       jetstream.JetStream
+}
+
+// deploy starts everything and returns once all replicas are ready.
+func deploy(t *testing.T, s shape) *deployment {
+	t.Helper()
+	d := &deployment{t: t, running: map[string][]*process{}}
+	d.startBus()
+	fake := launch(t, "simulator", nil, append([]string{
+		"--listen=127.0.0.1:0", "--data=" + t.TempDir(), "--seed=7", "--sweep-interval=200ms",
+	}, s.simulator...)...)
+	hello := regexp.MustCompile(`(http://\S+)/v1`)
+	eventually(t, "the simulator listens", func() bool { return hello.MatchString(fake.out.String()) })
+	d.provider = hello.FindStringSubmatch(fake.out.String())[1]
+	var addresses []string
+	for _, name := range services() {
+		for range s.replicas {
+			admin := freeAddress(t)
+			addresses = append(addresses, admin)
+			d.running[name] = append(d.running[name], d.serve(name, admin, s.services))
+		}
+	}
+	for _, address := range addresses {
+		eventually(t, "every replica is ready", func() bool { return ready(t, address) })
+	}
+	return d
+}
+
+// startBus starts the nats-server and connects to it.
+func (d *deployment) startBus() {
+	d.t.Helper()
+	dir, address := d.t.TempDir(), freeAddress(d.t)
+	config := filepath.Join(dir, "nats.conf")
+	text := fmt.Sprintf("listen: %q\nmax_payload: 8MB\njetstream: {store_dir: %q, max_memory_store: 64MB}\n", address, filepath.Join(dir, "store"))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	d.bus, d.url = launch(d.t, "nats-server", nil, "-c", config), "nats://"+address
+	conn := d.connect()
+	store, err := jetstore.Open(conn)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.store, d.client, d.js = store, client.New(store), store.JetStream()
+}
+
+// connect opens one more connection of the test's own, which comes back when the server does.
+func (d *deployment) connect() *nats.Conn {
+	d.t.Helper()
+	var conn *nats.Conn
+	eventually(d.t, "the nats-server takes connections", func() (up bool) {
+		var err error
+		conn, err = nats.Connect(d.url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+		return err == nil
+	})
+	d.t.Cleanup(conn.Close)
+	return conn
+}
+
+// serve starts one replica with times that suit a provider without hours to wait for.
+func (d *deployment) serve(name, admin string, more []string) *process {
+	d.t.Helper()
+	flags := []string{
+		"--nats=" + d.url, "--setup", "--ack-wait=5s", "--admin=" + admin, "--log-level=warn", "--provider-url=" + d.provider + "/v1",
+		"--create-timeout=5s", "--quiet-period=1s", "--poll-floor=1s", "--poll-ceiling=2s", "--missing-grace=1s", "--cancel-grace=1s",
+		"--sweep-interval=2s",
+	}
+	return launch(d.t, name, []string{"DOUBLEWORD_API_KEY=deployed"}, append(flags, more...)...)
+}
+
+// killAndRestart ends one replica in the middle of what it does and starts it again.
+func (d *deployment) killAndRestart(name string) {
+	d.t.Helper()
+	p := d.running[name][0]
+	p.kill()
+	p.start()
+}
+
+func ready(t *testing.T, address string) bool {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer reply.Body.Close()
+	return reply.StatusCode == http.StatusOK
+}
+
+// freeAddress is a loopback address that nobody listens on at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	var listen net.ListenConfig
+	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+}
+
+// within is a context for one wait.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
