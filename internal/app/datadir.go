@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,6 +50,22 @@ func LockDir(dir, provider string) (*DirLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
+	return lockFor(dir, func(l *DirLock) error { return l.claim(dir, provider) })
+}
+
+// ErrNoDir is returned when a directory that should be one of batchbus's is not there, or is something else.
+var ErrNoDir = errors.New("it is no data directory of batchbus")
+
+// LockExisting locks a data directory whatever provider it serves, for those who only look. [ErrNoDir]: there is none.
+func LockExisting(dir string) (*DirLock, error) {
+	if _, err := os.Stat(filepath.Join(dir, providerFile)); err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, ErrNoDir)
+	}
+	return lockFor(dir, func(*DirLock) error { return writeHolder(dir) })
+}
+
+// lockFor locks and then claims.
+func lockFor(dir string, claim func(*DirLock) error) (*DirLock, error) {
 	l := &DirLock{lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
 	locked, err := l.lock.TryLock()
 	if err != nil {
@@ -57,18 +74,21 @@ func LockDir(dir, provider string) (*DirLock, error) {
 	if !locked {
 		return nil, &DirBusyError{Dir: dir, Holder: readHolder(dir)}
 	}
-	if err := l.claim(dir, provider); err != nil {
+	if err := claim(l); err != nil {
 		_ = l.Release()
 		return nil, err
 	}
 	return l, nil
 }
 
+// providerFile says which provider a data directory serves.
+const providerFile = "provider"
+
 func (l *DirLock) claim(dir, provider string) error {
 	if err := writeOnce(filepath.Join(dir, ".gitignore"), "*\n"); err != nil {
 		return err
 	}
-	marker := filepath.Join(dir, "provider")
+	marker := filepath.Join(dir, providerFile)
 	if err := writeOnce(marker, provider+"\n"); err != nil {
 		return err
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
-	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/api"
 	"github.com/batchbus/batchbus/internal/natsd"
-	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -31,6 +30,9 @@ type LocalOptions struct {
 	MaxStore int64
 	// KeyFile names the file whose content encrypts the store; empty: not encrypted.
 	KeyFile string
+	// Inspect opens a directory that is there, whatever provider it serves, to be looked at: no services can run, and the fields below but
+	// Log mean nothing. See [Local.Answer].
+	Inspect bool
 	// Simulate runs the simulator as the provider, with its data below Dir; otherwise BaseURL and Keys are the real one's.
 	Simulate  bool
 	Simulator SimulatorFlags
@@ -65,13 +67,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 }
 
 func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
-	provider := o.BaseURL
-	if o.Simulate {
-		provider = "simulator"
-	} else if err := checkURL(o.BaseURL); err != nil {
-		return err // before the directory is given to a provider that cannot be
-	}
-	if l.lock, err = LockDir(o.Dir, provider); err != nil {
+	if l.lock, err = o.lock(); err != nil {
 		return err
 	}
 	l.server, err = natsd.Start(ctx, natsd.Options{
@@ -84,12 +80,26 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 	l.options = Options{
 		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Log: o.Log,
 		HandoffDelay: time.Millisecond, // there is no other replica on an embedded server
-		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true, AckWait: localAckWait},
+		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true, GrowSizes: true, AckWait: localAckWait},
 	}
-	if o.Simulate {
+	if o.Simulate && !o.Inspect {
 		return l.simulate(o)
 	}
 	return nil
+}
+
+// lock locks the directory for what is to be done with it.
+func (o *LocalOptions) lock() (*DirLock, error) {
+	switch {
+	case o.Inspect:
+		return LockExisting(o.Dir)
+	case o.Simulate:
+		return LockDir(o.Dir, "simulator")
+	}
+	if err := checkURL(o.BaseURL); err != nil {
+		return nil, err // before the directory is given to a provider that cannot be
+	}
+	return LockDir(o.Dir, o.BaseURL)
 }
 
 func (l *Local) dial(name string) (*nats.Conn, error) {
@@ -123,28 +133,31 @@ func (l *Local) simulate(o *LocalOptions) (err error) {
 // Options are what [Run] needs to run all services on l.
 func (l *Local) Options() Options { return l.options }
 
-// Bus is a connection of one's own to the bus, beside the services'.
-type Bus struct {
-	Jobs   *jobs.Store
-	Client *client.Client
-	conn   *nats.Conn
-}
-
-// Close closes the connection.
-func (b *Bus) Close() { b.conn.Close() }
-
-// Connect opens a connection under the given client name.
-func (l *Local) Connect(name string) (*Bus, error) {
-	conn, err := l.dial(name)
+// Answer runs a replica of the control API until stop is called, and nothing else: what it is asked to publish waits in the store until
+// services run on it.
+func (l *Local) Answer(ctx context.Context) (stop func() error, err error) {
+	nc, err := l.dial("batchbus-api")
 	if err != nil {
 		return nil, err
 	}
-	store, err := jetstore.Open(conn)
+	d, err := open(ctx, &l.options, nc, Ingest, true)
 	if err != nil {
-		conn.Close()
+		nc.Close()
 		return nil, err
 	}
-	return &Bus{Jobs: jobs.New(store), Client: client.New(store), conn: conn}, nil
+	answers, err := api.New(api.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("api")})
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	answering, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- answers.Run(answering) }()
+	return func() error {
+		defer nc.Close()
+		cancel()
+		return <-ended
+	}, nil
 }
 
 // ClientURL is where clients of other processes reach the bus; empty when it does not listen.

@@ -55,6 +55,28 @@ func (c *Client) DeadLetters(ctx context.Context, queue, job string, from uint64
 	}
 }
 
+// Event is an event and where it stands.
+type Event struct {
+	events.Event
+	Raw      []byte
+	Standing uint64 // sequence in BATCHBUS_EVENTS
+}
+
+// Events yields the events of a job in the same way. A change's event comes a moment after the change.
+func (c *Client) Events(ctx context.Context, queue, job string, from uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for message, err := range c.read(ctx, jetstore.StreamEvents, events.EventSubject("*.*", queue, job, ">"), from) {
+			event := Event{Raw: message.Data, Standing: message.Sequence}
+			if err == nil {
+				event.Event, err = events.ParseEvent(message.Data)
+			}
+			if !yield(event, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // read yields messages with their objects resolved.
 func (c *Client) read(ctx context.Context, stream, filter string, from uint64) iter.Seq2[jetstore.Message, error] {
 	return func(yield func(jetstore.Message, error) bool) {
