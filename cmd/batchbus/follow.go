@@ -178,7 +178,7 @@ func (f *follower) finish() (int, error) {
 	if err := f.plan.report(&s); err != nil {
 		return app.ExitFault, err
 	}
-	if s.Rows.Succeeded != s.Rows.Total {
+	if s.Rows.Succeeded != s.Rows.Total || s.Rows.Total != f.plan.rows {
 		return app.ExitRows, nil
 	}
 	return app.ExitOK, nil

@@ -20,6 +20,7 @@ type input struct {
 	digest string // hex SHA-256 of its bytes
 	rows   int    // lines that are not blank
 	valid  int
+	bom    bool       // it begins with a byte order mark
 	faults []rowFault // the first few
 }
 
@@ -41,7 +42,7 @@ func inspect(path string, rules *rows.Rules) (input, error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
-	err = eachRow(io.TeeReader(file, sum), rules, func(line int, _ rows.Row, fault *rows.Fault) {
+	in.bom, err = eachRow(io.TeeReader(file, sum), rules, func(line int, _ rows.Row, fault *rows.Fault) {
 		in.rows++
 		if fault == nil {
 			in.valid++
@@ -56,33 +57,36 @@ func inspect(path string, rules *rows.Rules) (input, error) {
 	return in, nil
 }
 
-// openRows opens a file of rows; a directory is told from a file here, since reading one says something else on each system.
+// openRows opens a file of rows. It must be a regular file: a run reads it twice, and opening a pipe without a writer never ends.
 func openRows(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("open rows: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("open rows %s: it is a directory: name the files in it", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open rows %s: it is a pipe or a device, which can be read only once: save it to a file first", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open rows: %w", err)
 	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("it is a directory: name the files in it")
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open rows %s: %w", path, err), file.Close())
-	}
 	return file, nil
 }
 
-// eachRow judges every row of r and reads r to its end. A line too long for any message ends it.
-func eachRow(r io.Reader, rules *rows.Rules, each func(line int, row rows.Row, fault *rows.Fault)) error {
+// eachRow judges every row of r and reads r to its end; it tells whether r began with a byte order mark, which is left out. A line too long
+// for any message ends it.
+func eachRow(r io.Reader, rules *rows.Rules, each func(line int, row rows.Row, fault *rows.Fault)) (bom bool, err error) {
 	var parser rows.Parser
 	reader := rows.NewReader(bufio.NewReaderSize(r, 1<<20), client.MaxLineBytes)
 	for {
 		line, err := reader.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return reader.BOM(), nil
 		case err != nil:
-			return err
+			return reader.BOM(), err
 		}
 		row, fault := parser.Parse(line.Bytes, rules)
 		each(line.Number, row, fault)

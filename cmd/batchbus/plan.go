@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -55,11 +57,13 @@ type plan struct {
 	format    format
 	local     app.LocalOptions
 	startedAt time.Time
+	begun     bool // the job is open: from here on something may be published
 }
 
 // plan checks everything that can be checked before anything is published, and reports every fault at once.
 func (r *runCommand) plan(env app.Env) (*plan, error) {
 	p := &plan{cmd: r, env: env, queue: r.Queue, policy: events.DefaultPolicy(), startedAt: time.Now()}
+	p.local.BaseURL = cmp.Or(strings.TrimRight(r.ProviderURL, "/"), doubleword.DefaultBaseURL)
 	p.policy.Window, p.policy.DefaultModel = r.Window, r.Model
 	keys, err := app.LoadKeys(env.Lookup)
 	faults := []error{err}
@@ -75,9 +79,9 @@ func (r *runCommand) plan(env app.Env) (*plan, error) {
 	for _, in := range inputs {
 		p.rows += in.rows
 	}
-	provider := r.ProviderURL
+	provider := p.local.BaseURL
 	if p.simulated {
-		provider = "simulator"
+		provider = app.SimulatorName
 	}
 	if p.job = r.Job; p.job == "" {
 		p.job = jobName(inputs, r.Queue, &p.policy, provider)
@@ -87,7 +91,7 @@ func (r *runCommand) plan(env app.Env) (*plan, error) {
 	}
 	p.local = app.LocalOptions{
 		Dir: r.Data, MaxStore: r.MaxStore, KeyFile: r.StoreKeyFile, Log: log,
-		Simulate: p.simulated, Simulator: r.SimulatorFlags, BaseURL: r.ProviderURL, Keys: keys,
+		Simulate: p.simulated, Simulator: r.SimulatorFlags, BaseURL: p.local.BaseURL, Keys: keys,
 	}
 	p.local.Settings = r.Settings(app.DefaultSettings())
 	if p.simulated {
@@ -111,11 +115,12 @@ func (r *runCommand) check(p *plan) (faults []error) {
 	if r.Timeout != nil && *r.Timeout <= 0 {
 		faults = append(faults, fmt.Errorf("--timeout: %s is not positive", *r.Timeout))
 	}
-	if r.MaxStore < 0 {
-		faults = append(faults, fmt.Errorf("--max-store: %d is negative", r.MaxStore))
+	if r.MaxStore != 0 && r.MaxStore < app.MinStore {
+		faults = append(faults, fmt.Errorf("--max-store: %d bytes is too little: at least %d", r.MaxStore, app.MinStore))
 	}
+	faults = append(faults, r.CheckSimulator(), r.CheckTimes())
 	if !p.simulated {
-		_, err := doubleword.New(doubleword.Config{BaseURL: r.ProviderURL, Key: doubleword.NewSecret("checked")})
+		_, err := doubleword.New(doubleword.Config{BaseURL: p.local.BaseURL, Key: doubleword.NewSecret("checked")})
 		faults = append(faults, flagError("--provider-url", err))
 	}
 	var err error
@@ -175,7 +180,7 @@ func (p *plan) preflight(ctx context.Context) error {
 	case doubleword.RefusalOf(err) == doubleword.RefusedKey:
 		return fmt.Errorf("the provider refuses the API key; nothing was published: check %s: %w", app.EnvKey, err)
 	case doubleword.ClassOf(err) == doubleword.Permanent:
-		return nil // a server without this route may still run batches
+		return fmt.Errorf("%s does not answer as a batch provider; nothing was published: does --provider-url end in /v1? %w", p.local.BaseURL, err)
 	default:
 		return fmt.Errorf("the provider at %s cannot be reached; nothing was published: %w", p.local.BaseURL, err)
 	}
@@ -184,9 +189,9 @@ func (p *plan) preflight(ctx context.Context) error {
 // newLog is a logger to w at the named level or above.
 func newLog(w io.Writer, level string) (zerolog.Logger, error) {
 	parsed, err := zerolog.ParseLevel(level)
-	if err != nil {
+	if err != nil || !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
 		return zerolog.Logger{}, fmt.Errorf("--log-level: %q is not debug, info, warn or error", level)
 	}
-	return zerolog.New(zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}).
+	return zerolog.New(zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w) || os.Getenv("NO_COLOR") != ""}).
 		Level(parsed).With().Timestamp().Logger(), nil
 }

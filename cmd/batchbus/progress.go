@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sort"
 	"strings"
@@ -26,20 +27,26 @@ type progress struct {
 
 	said   string
 	saidAt time.Time
-	begun  time.Time
+
+	first   int // answers at firstAt, when the first of them were seen
+	firstAt time.Time
 }
 
 func newProgress(p *plan) *progress {
-	g := &progress{plan: p, begun: time.Now()}
-	out, ok := p.env.Stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) {
+	g := &progress{plan: p}
+	if !isTerminal(p.env.Stderr) {
 		return g
 	}
-	g.bars = mpb.New(mpb.WithOutput(out), mpb.WithRefreshRate(lookInterval))
+	g.bars = mpb.New(mpb.WithOutput(p.env.Stderr), mpb.WithRefreshRate(lookInterval))
 	g.bar = g.bars.AddBar(int64(p.rows),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d / %d rows ")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return g.status })))
 	return g
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // published tells of rows on their way to the bus; only plain lines show it, since the bar counts answers.
@@ -52,13 +59,15 @@ func (g *progress) published(rows int) {
 // show tells of answers, batches by state, rate and time left.
 func (g *progress) show(f *follower) {
 	settled := f.totals.Rows + f.deadLetters
-	rate := float64(settled) / max(time.Since(g.begun).Seconds(), 0.001)
+	rate := g.rate(f.totals.Rows - f.totals.Rejected)
 	status := fmt.Sprintf("%.0f rows/s, batches: %s", rate, states(f.batches))
-	if left := g.plan.rows - settled; left > 0 && settled > 0 {
+	if left := g.plan.rows - settled; left > 0 && rate > 0 {
 		status += ", about " + time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second).String() + " left"
 	}
 	if holds := f.holds(); len(holds) > 0 {
 		status += ", HELD " + holds[0]
+	} else if trouble := troubles(f.batches); trouble != "" {
+		status += ", waiting: " + trouble
 	}
 	if g.bar == nil {
 		g.plain(fmt.Sprintf("%d of %d rows settled, %s", settled, g.plan.rows, status))
@@ -66,6 +75,21 @@ func (g *progress) show(f *follower) {
 	}
 	g.status = status
 	g.bar.SetCurrent(int64(min(settled, g.plan.rows)))
+}
+
+// rate is answered rows per second since the first answer: rows refused here cost no time and would promise too much.
+func (g *progress) rate(answered int) float64 {
+	if answered == 0 {
+		return 0
+	}
+	if g.firstAt.IsZero() {
+		g.first, g.firstAt = answered, time.Now()
+	}
+	elapsed := time.Since(g.firstAt).Seconds()
+	if elapsed < 1 || answered == g.first {
+		return 0
+	}
+	return float64(answered-g.first) / elapsed
 }
 
 // plain says a line when it is new, and not too often.
@@ -85,6 +109,16 @@ func (g *progress) stop() {
 	g.bar.Abort(false)
 	g.bars.Wait()
 	g.bars = nil
+}
+
+// troubles says what the first batch in trouble waits for, and after what error.
+func troubles(batches []events.Batch) string {
+	for i := range batches {
+		if b := &batches[i]; !b.State.Ended() && b.LastError != "" {
+			return fmt.Sprintf("batch %s: %s (%s)", b.N, b.Why, b.LastError)
+		}
+	}
+	return ""
 }
 
 func states(batches []events.Batch) string {

@@ -17,6 +17,9 @@ import (
 // well below the 500 MiB that one may take. GOMEMLIMIT overrides it.
 const memoryLimit = 360 << 20
 
+// stallInterval is after how long without an acknowledgement a run says that the bus takes nothing.
+const stallInterval = 10 * time.Second
+
 // errTimeout is the cause of a run that --timeout ended.
 var errTimeout = errors.New("timeout reached")
 
@@ -34,6 +37,9 @@ func (r *runCommand) run(ctx context.Context, env app.Env) (int, error) {
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	p.announce()
+	if err := app.CheckDir(p.local.Dir, p.local.ProviderName()); err != nil {
+		return app.ExitFault, err
+	}
 	if err := p.preflight(ctx); err != nil {
 		return p.stopped(ctx, err)
 	}
@@ -87,6 +93,7 @@ func (p *plan) work(ctx context.Context, local *app.Local) (int, error) {
 	if job.InputSHA256 != inputDigest(p.inputs) {
 		return app.ExitFault, fmt.Errorf("job %s already holds another input: choose another --job", p.job)
 	}
+	p.begun = true
 	p.resuming(&job.Job)
 	f, err := newFollower(p, bus)
 	if err != nil {
@@ -109,14 +116,24 @@ func (p *plan) publish(ctx context.Context, c *client.Client, job *events.Job, p
 	if job.SealedAt != nil {
 		return nil
 	}
+	stalled := time.AfterFunc(stallInterval, func() {
+		p.say("the bus has taken no rows for %s: it is full (see --max-store) or slow; waiting", stallInterval)
+	})
+	defer stalled.Stop()
 	total := 0
 	for i, in := range p.inputs {
 		before := total
-		n, err := p.publishFile(ctx, c, i, in, func(rows int) { progress.published(before + rows) })
+		n, err := p.publishFile(ctx, c, i, in, func(rows int) {
+			stalled.Reset(stallInterval)
+			progress.published(before + rows)
+		})
 		if err != nil {
 			return err
 		}
 		total += n
+	}
+	if total != p.rows {
+		return fmt.Errorf("the files held %d rows when they were checked and %d when they were published: the job is not sealed", p.rows, total)
 	}
 	return c.Seal(ctx, p.queue, p.job, total)
 }
@@ -133,6 +150,14 @@ func (p *plan) publishFile(ctx context.Context, c *client.Client, i int, in inpu
 	})
 }
 
+// whatNow is what became of a run that was stopped.
+func (p *plan) whatNow() string {
+	if !p.begun {
+		return "Nothing was published."
+	}
+	return "What was sent goes on at the provider; the same command resumes: nothing is lost or paid twice."
+}
+
 // stopped says why a run ended before its job did, and what became of it.
 func (p *plan) stopped(ctx context.Context, err error) (int, error) {
 	cause := context.Cause(ctx)
@@ -141,8 +166,10 @@ func (p *plan) stopped(ctx context.Context, err error) (int, error) {
 	case cause == nil:
 		return app.ExitFault, err
 	case errors.As(cause, &signal):
-		p.say("%v. What was sent goes on at the provider; the same command resumes: nothing is lost or paid twice.", cause)
+		p.say("%v. %s", cause, p.whatNow())
 		return app.ExitCode(ctx, nil), nil
+	case errors.Is(cause, errTimeout) && !p.begun:
+		return app.ExitFault, errors.Join(fmt.Errorf("%w after %s: %s", cause, p.cmd.Timeout.Round(time.Second), p.whatNow()), err)
 	case errors.Is(cause, errTimeout):
 		return app.ExitFault, fmt.Errorf("%w after %s: the job goes on; the same command resumes it", cause, p.cmd.Timeout.Round(time.Second))
 	default:

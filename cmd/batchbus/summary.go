@@ -102,6 +102,9 @@ func (p *plan) announce() {
 	}
 	p.say("job %s: %d rows from %d file(s), data in %s", p.job, p.rows, len(p.inputs), p.local.Dir)
 	for _, in := range p.inputs {
+		if in.bom {
+			p.say("note: %s begins with a byte order mark, which is left out", in.path)
+		}
 		for _, f := range in.faults {
 			p.say("bad row: %s", describe(in.path, f))
 		}

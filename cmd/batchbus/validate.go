@@ -22,7 +22,7 @@ type rowRules = rows.Rules
 func (v *validateCommand) run(_ context.Context, env app.Env) (int, error) {
 	policy := events.DefaultPolicy()
 	policy.DefaultModel = v.Model
-	check := checker{rules: rulesOf(&policy), seen: make(map[[16]byte]firstRow), report: newReporter(env, v.JSON)}
+	check := checker{rules: rulesOf(&policy), seen: make(map[[16]byte]firstRow), groups: make(map[string]bool), report: newReporter(env, v.JSON)}
 	var faults []error
 	for _, path := range v.Files {
 		if err := check.file(path); err != nil {
@@ -47,9 +47,26 @@ type checker struct {
 	rules    *rows.Rules
 	seen     map[[16]byte]firstRow
 	report   reporter
+	groups   map[string]bool
+	broken   bool // the row before was a piece of an object over several lines
 	rows     int
 	bad      int
 	warnings int
+}
+
+// group refuses the rows of a 65th kind, as the planner will.
+func (c *checker) group(path string, line int, row rows.Row) {
+	kind := row.URL + " " + row.Model
+	if !c.groups[kind] && len(c.groups) == events.MaxGroups {
+		c.bad++
+		c.report.finding(finding{
+			File: path, Line: line, Code: events.CodeTooManyGroups,
+			Message: fmt.Sprintf("a job takes %d different pairs of url and model, and this row is of another", events.MaxGroups),
+			Hint:    "put the other models into a job of their own",
+		})
+		return
+	}
+	c.groups[kind] = true
 }
 
 type firstRow struct {
@@ -63,9 +80,14 @@ func (c *checker) file(path string) error {
 		return err
 	}
 	defer file.Close()
-	err = eachRow(file, c.rules, func(line int, row rows.Row, fault *rows.Fault) { c.row(path, line, row, fault) })
+	c.broken = false
+	bom, err := eachRow(file, c.rules, func(line int, row rows.Row, fault *rows.Fault) { c.row(path, line, row, fault) })
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if bom {
+		c.warnings++
+		c.report.finding(finding{File: path, Line: 1, Code: "bom", Message: "the file begins with a byte order mark, which is left out", Warning: true})
 	}
 	return nil
 }
@@ -74,9 +96,14 @@ func (c *checker) row(path string, line int, row rows.Row, fault *rows.Fault) {
 	c.rows++
 	id, known := row.CustomID, true
 	if fault != nil {
-		c.bad++
-		c.report.finding(finding{File: path, Line: line, Column: fault.Column, Code: fault.Code, Message: fault.Message, Hint: fault.Hint})
 		id, known = fault.CustomID, fault.HasCustomID
+	}
+	pieces := c.broken // of an object over several lines, which is told of once
+	c.broken = fault != nil && fault.Code == rows.CodeMultilineObject
+	if fault == nil {
+		c.group(path, line, row)
+	} else if c.bad++; !pieces || !c.broken {
+		c.report.finding(finding{File: path, Line: line, Column: fault.Column, Code: fault.Code, Message: fault.Message, Hint: fault.Hint})
 	}
 	for _, w := range row.Warnings {
 		c.warnings++

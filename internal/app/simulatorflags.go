@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
@@ -17,6 +19,21 @@ type SimulatorFlags struct {
 // simulatorSweep is how soon a finished batch is shown as completed in lists. The provider takes 10 s (doubleword-contract.md 5.2); beside
 // a person who waits for a made-up answer that is too long.
 const simulatorSweep = 200 * time.Millisecond
+
+// CheckSimulator reports what makes no sense, all of it.
+func (f *SimulatorFlags) CheckSimulator() error {
+	var faults []error
+	if f.SimulatorRate < 0 {
+		faults = append(faults, fmt.Errorf("--simulator-rate: %g is negative", f.SimulatorRate))
+	}
+	if f.SimulatorFailureRate < 0 || f.SimulatorFailureRate > 1 {
+		faults = append(faults, fmt.Errorf("--simulator-failure-rate: %g is not between 0 and 1", f.SimulatorFailureRate))
+	}
+	if f.SimulatorLatency < 0 {
+		faults = append(faults, fmt.Errorf("--simulator-latency: %s is negative", f.SimulatorLatency))
+	}
+	return errors.Join(faults...)
+}
 
 func (f *SimulatorFlags) config(dir string) simulator.Config {
 	return simulator.Config{

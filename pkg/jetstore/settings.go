@@ -14,6 +14,9 @@ type Settings struct {
 	// KeepSizes leaves the size limits of streams that exist alone and does not report them as drift. For a MaxStore
 	// that is an estimate, such as a share of the free disk, and comes out differently at each start.
 	KeepSizes bool
+	// GrowSizes raises the size limits of streams that exist to those of MaxStore, and never lowers one: for a store of one's own, where
+	// a larger MaxStore is meant to help what waits for room.
+	GrowSizes bool
 	// ResultsMaxAge is how long a result can be read. Default 30 days.
 	ResultsMaxAge time.Duration
 	// EventsMaxAge is how long an event can be read. Default 30 days.

@@ -30,7 +30,7 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 	s = s.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, s.StartupTimeout)
 	defer cancel()
-	w := walker{js: js, skip: skipped(s), create: create}
+	w := walker{js: js, skip: skipped(s), create: create, grow: create && s.GrowSizes}
 	var drift []Difference
 	for _, want := range streams(s) {
 		d, err := patiently(ctx, func() ([]Difference, error) { return w.stream(ctx, want) })
@@ -63,6 +63,7 @@ type walker struct {
 	js     jetstream.JetStream
 	skip   []string
 	create bool
+	grow   bool
 }
 
 func missing(name string) []Difference {
@@ -83,7 +84,15 @@ func (w walker) stream(ctx context.Context, want jetstream.StreamConfig) ([]Diff
 	if err != nil {
 		return nil, fmt.Errorf("create or read: %w", err)
 	}
-	return differences(want.Name, want, have.CachedInfo().Config, w.skip...), nil
+	config := have.CachedInfo().Config
+	if w.grow && config.MaxBytes > 0 && want.MaxBytes > config.MaxBytes {
+		config.MaxBytes = want.MaxBytes
+		if have, err = w.js.UpdateStream(ctx, config); err != nil {
+			return nil, fmt.Errorf("grow to %d bytes: %w", want.MaxBytes, err)
+		}
+		config = have.CachedInfo().Config
+	}
+	return differences(want.Name, want, config, w.skip...), nil
 }
 
 func (w walker) consumer(ctx context.Context, want binding) ([]Difference, error) {

@@ -163,6 +163,16 @@ func TestAWrongKeyIsExitCode2AndTheRightOneGoesOn(t *testing.T) {
 	}
 }
 
+func TestAURLThatIsNoBatchProvidersIsExitCode2(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, stop := realProvider(t, "k")
+	defer stop()
+	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a"))
+	o := batchbus(t, dir, []string{"DOUBLEWORD_API_KEY=k"}, "run", file, "--provider-url", strings.TrimSuffix(url, "/v1"))
+	o.want(t, 2, "nothing was published", "/v1")
+}
+
 func TestADeadProviderIsExitCode2(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

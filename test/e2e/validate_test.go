@@ -23,6 +23,11 @@ func TestValidateNamesEveryBadAndDoubledRow(t *testing.T) {
 			t.Errorf("stdout does not say %q:\n%s", text, o.stdout)
 		}
 	}
+	pretty := batchbus(t, dir, nil, "validate", writeFile(t, filepath.Join(dir, "pretty.jsonl"), "{\n  \"a\": 1,\n  \"b\": 2\n}\n"))
+	pretty.want(t, 2)
+	if n := strings.Count(pretty.stdout, "error:"); n != 1 || !strings.Contains(pretty.stdout, "prepare") {
+		t.Errorf("a pretty-printed object is told of %d times:\n%s", n, pretty.stdout)
+	}
 	good := writeFile(t, filepath.Join(dir, "good.jsonl"), fmt.Sprintf(goodRow, "a"))
 	batchbus(t, dir, nil, "validate", good).want(t, 0)
 	batchbus(t, dir, nil, "validate", good, good).want(t, 2) // one job: the second file doubles the first
