@@ -37,5 +37,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := parser.Parse(args); err != nil {
 		return fmt.Errorf("parse command line: %w", err)
 	}
+	if o.Health {
+		return probe(ctx, o.Listen)
+	}
 	return serve(ctx, o, out)
 }

@@ -30,7 +30,7 @@ func started(t *testing.T, args ...string) (string, func() error) {
 		t.Fatalf("no line: %v, %v", err, <-ended)
 	}
 	line := string(buf[:n])
-	url := regexp.MustCompile(`http://\S+`).FindString(line)
+	url := regexp.MustCompile(`https?://\S+`).FindString(line)
 	if !strings.Contains(line, "simulator") || url == "" {
 		t.Fatalf("said %q", line)
 	}

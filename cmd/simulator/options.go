@@ -10,6 +10,10 @@ import (
 type options struct {
 	Listen        string        `default:"127.0.0.1:8090" help:"Address to listen on; port 0 picks a free one."`
 	Data          string        `help:"Directory that keeps files, batches and ledger over restarts. Empty: nothing is kept." type:"path"`
+	TLSCert       string        `name:"tls-cert" help:"Serve https with this certificate, PEM; it and the key are made, self-signed, when the key is missing. Clients trust it by SSL_CERT_FILE. Empty: http." type:"path"`
+	TLSKey        string        `name:"tls-key" help:"Key of the certificate, PEM; with --tls-cert." type:"path"`
+	TLSHosts      []string      `name:"tls-hosts" default:"localhost,127.0.0.1" help:"Hosts that a certificate made here is good for."`
+	Health        bool          `help:"Ask whether a simulator with the same --listen takes connections, and exit with 0 or 1."`
 	Seed          uint64        `default:"1" help:"Decides every answer, row failure and completion order."`
 	Keys          []string      `help:"Accepted bearer keys. Empty: any key."`
 	Models        []string      `help:"Known models. Empty: every name that does not begin with unknown/."`

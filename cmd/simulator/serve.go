@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,12 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("open simulator: %w", err)
 	}
-	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", o.Listen)
+	listener, scheme, err := listen(ctx, &o)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen: %w", err), sim.Close())
+		return errors.Join(err, sim.Close())
 	}
-	const hello = "This is a simulator: nothing is paid and no model runs. Base URL http://%s/v1\n"
-	if _, err := fmt.Fprintf(out, hello, listener.Addr()); err != nil {
+	const hello = "This is a simulator: nothing is paid and no model runs. Base URL %s://%s/v1\n"
+	if _, err := fmt.Fprintf(out, hello, scheme, listener.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("say hello: %w", err), listener.Close(), sim.Close())
 	}
 	server := &http.Server{Handler: sim, ReadHeaderTimeout: headerTimeout}
@@ -42,6 +42,25 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 		err = shutDown(ctx, server)
 	}
 	return errors.Join(err, sim.Close())
+}
+
+// listen opens the address, with TLS when a certificate is named.
+func listen(ctx context.Context, o *options) (listener net.Listener, scheme string, err error) {
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return nil, "", errors.New("--tls-cert and --tls-key need each other")
+	}
+	var config net.ListenConfig
+	if listener, err = config.Listen(ctx, "tcp", o.Listen); err != nil {
+		return nil, "", fmt.Errorf("listen: %w", err)
+	}
+	if o.TLSCert == "" {
+		return listener, "http", nil
+	}
+	pair, err := certificate(o.TLSCert, o.TLSKey, o.TLSHosts)
+	if err != nil {
+		return nil, "", errors.Join(err, listener.Close())
+	}
+	return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), "https", nil
 }
 
 // shutDown waits for running replies and cuts off what takes too long.
