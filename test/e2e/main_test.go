@@ -25,7 +25,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir, "../../cmd/batchbus", "../../cmd/simulator")
+	build := exec.Command("go", "build", "-o", dir, "../../cmd/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
@@ -56,8 +56,13 @@ type process struct {
 
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
+	return startProgram(t, "batchbus", dir, env, args...)
+}
+
+func startProgram(t *testing.T, name, dir string, env []string, args ...string) *process {
+	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
-	p := &process{cmd: exec.CommandContext(ctx, program("batchbus"), args...), stop: stop, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	p := &process{cmd: exec.CommandContext(ctx, program(name), args...), stop: stop, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(cleanEnv(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
