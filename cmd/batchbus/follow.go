@@ -175,6 +175,9 @@ func (f *follower) finish() (int, error) {
 		}
 	}
 	s := f.summary()
+	if err := keepSummary(f.plan.out, &s); err != nil {
+		return app.ExitFault, err
+	}
 	if err := f.plan.report(&s); err != nil {
 		return app.ExitFault, err
 	}

@@ -93,6 +93,9 @@ func (r *runCommand) plan(env app.Env) (*plan, error) {
 		Dir: r.Data, MaxStore: r.MaxStore, KeyFile: r.StoreKeyFile, Log: log,
 		Simulate: p.simulated, Simulator: r.SimulatorFlags, BaseURL: p.local.BaseURL, Keys: keys,
 	}
+	if err := checkOut(p.out, p.job, p.simulated); err != nil {
+		return nil, err
+	}
 	p.local.Settings = r.Settings(app.DefaultSettings())
 	if p.simulated {
 		p.local.Settings = r.Settings(app.SimulatedSettings())

@@ -63,11 +63,7 @@ func (f *follower) summary() summary {
 
 // report prints the summary: for people to stderr, and for programs, when asked, to stdout.
 func (p *plan) report(s *summary) error {
-	kind := "real provider"
-	if s.Simulated {
-		kind = "SIMULATED: no model ran"
-	}
-	p.say("job %s done in %.1f s (%s)", s.Job, s.ElapsedSeconds, kind)
+	p.say("job %s done in %.1f s (%s)", s.Job, s.ElapsedSeconds, reality(s.Simulated))
 	p.say("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d, dead letters %d; truncated answers %d",
 		s.Rows.Total, s.Rows.Succeeded, s.Rows.Failed, s.Rows.Expired, s.Rows.Cancelled, s.Rows.Rejected, s.Rows.DeadLetters, s.Truncated)
 	p.say("tokens: %d in, %d out; batches: %d", s.Usage.PromptTokens, s.Usage.CompletionTokens, len(s.Batches))

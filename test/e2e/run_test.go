@@ -161,6 +161,18 @@ func TestABadRowAmongGoodOnesCostsItsNeighboursNothing(t *testing.T) {
 	}
 }
 
+func TestAnOutputFolderHoldsOneJobsResults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a"))
+	batchbus(t, dir, nil, "run", file, "--out", "out", "--job", "one").want(t, 0)
+	batchbus(t, dir, nil, "run", file, "--out", "out", "--job", "two").want(t, 2, "job one", "--out")
+	url, stop := realProvider(t, "k")
+	defer stop()
+	o := batchbus(t, dir, []string{"DOUBLEWORD_API_KEY=k"}, "run", file, "--out", "out", "--job", "one", "--provider-url", url, "--data", "other")
+	o.want(t, 2, "SIMULATED", "--out")
+}
+
 func TestADataDirectoryServesOneProvider(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
