@@ -40,7 +40,7 @@ func CheckDir(dir, provider string) error {
 }
 
 // CheckTimes reports every time that is negative.
-func (f *TimeFlags) CheckTimes() error {
+func (f TimeFlags) CheckTimes() error {
 	var faults []error
 	for _, flag := range []struct {
 		name  string

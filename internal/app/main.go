@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -38,25 +40,42 @@ type serviceFlags struct {
 func Main(ctx context.Context, env Env, services ...string) (code int) {
 	name := services[0]
 	var flags serviceFlags
-	_, err := ParseFlags(env, name, describe(name), &flags, kong.Vars{"admin": adminAddress(name)})
+	parsed, err := ParseFlags(env, name, describe(name), &flags, kong.Vars{"admin": adminAddress(name)})
 	if err == nil && flags.Health {
 		return probe(ctx, env, flags.Admin)
 	}
-	if err == nil {
-		err = flags.run(ctx, env, services)
-	}
-	if errors.Is(err, ErrHelp) {
+	switch {
+	case errors.Is(err, ErrHelp):
 		return ExitOK
+	case err == nil:
+		err = flags.run(ctx, env, services)
+	case parsed != nil: // more may be wrong with the rest
+		_, fault := flags.options(env, services)
+		err = errors.Join(err, fault)
 	}
 	if err != nil {
-		fmt.Fprintf(env.Stderr, "%s: %v\n", name, err)
+		for line := range strings.Lines(err.Error()) { // joined errors stand one a line
+			fmt.Fprintf(env.Stderr, "%s: %s\n", name, strings.TrimSuffix(line, "\n"))
+		}
 	}
 	return ExitCode(ctx, err)
 }
 
 func (f *serviceFlags) run(ctx context.Context, env Env, services []string) error {
+	o, err := f.options(env, services)
+	if err != nil {
+		return err
+	}
+	return Run(ctx, o)
+}
+
+// options are what the flags and the environment say, or all that is wrong with them.
+func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 	keys, keyErr := LoadKeys(env.Lookup)
 	level, levelErr := zerolog.ParseLevel(f.LogLevel)
+	if levelErr != nil {
+		levelErr = fmt.Errorf("--log-level: %q is not debug, info, warn or error", f.LogLevel)
+	}
 	o := Options{
 		Services: services, Admin: f.Admin, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0, AckWait: f.AckWait},
@@ -65,10 +84,25 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 		Settings: f.Settings(DefaultSettings()),
 	}
 	f.OnError = func(err error) { o.Log.Error().Err(err).Msg("bus") }
-	if err := errors.Join(keyErr, levelErr, f.Check()); err != nil {
-		return errors.Join(err, o.validate())
+	return o, errors.Join(keyErr, levelErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
+}
+
+// checkRest looks at what has no check of its own.
+func (f *serviceFlags) checkRest() error {
+	var faults []error
+	if f.MaxStore < 0 {
+		faults = append(faults, errors.New("--max-store: it is negative"))
 	}
-	return Run(ctx, o)
+	if f.AckWait < 0 {
+		faults = append(faults, errors.New("--ack-wait: it is negative"))
+	}
+	if f.PollFloor > 0 && f.PollCeiling > 0 && f.PollFloor > f.PollCeiling {
+		faults = append(faults, errors.New("--poll-floor: it is above --poll-ceiling"))
+	}
+	if _, _, err := net.SplitHostPort(f.Admin); f.Admin != "" && err != nil {
+		faults = append(faults, fmt.Errorf("--admin: %w", err))
+	}
+	return errors.Join(faults...)
 }
 
 // adminAddress is where a service's program serves its health by default.

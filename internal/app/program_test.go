@@ -49,6 +49,12 @@ func TestAProgramSaysEveryFaultOfItsConfigurationAtOnce(t *testing.T) {
 			[]string{"--log-level=loud"},
 			[]string{"set one", "loud"},
 		},
+		{
+			"values that are none beside values that are wrong, by flag and by variable",
+			map[string]string{"BATCHBUS_PATIENCE": "soon", "BATCHBUS_NKEY": "/no/such/seed"},
+			[]string{"--replicas", "2", "--quiet-period=x", "--max-store=-4", "--admin=x", "--linger=-1s", "--poll-floor=2m", "--poll-ceiling=1m"},
+			[]string{"--patience: ", "--replicas ", "--quiet-period: ", "--max-store: ", "--nkey: ", "--admin: ", "--linger: ", "--poll-floor: ", app.EnvKey},
+		},
 		{"an unknown flag", nil, []string{"--colour"}, []string{"--colour", "poller --help"}},
 		{"an impossible number of replicas", nil, []string{"--replicas=2"}, []string{"--replicas"}},
 	} {
@@ -61,6 +67,11 @@ func TestAProgramSaysEveryFaultOfItsConfigurationAtOnce(t *testing.T) {
 			for _, part := range c.parts {
 				if strings.Count(stderr, part) == 0 {
 					t.Errorf("%q is not in %q", part, stderr)
+				}
+			}
+			for line := range strings.Lines(stderr) {
+				if !strings.HasPrefix(line, "poller: ") || strings.Count(stderr, line) > 1 {
+					t.Errorf("the line %q is without the program's name, or there twice", line)
 				}
 			}
 		})
