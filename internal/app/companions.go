@@ -5,6 +5,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/api"
 	"github.com/batchbus/batchbus/internal/keep"
+	"github.com/batchbus/batchbus/internal/obs"
 )
 
 // accompanied is a service and what runs beside it on the same connection. They share their fate.
@@ -35,7 +36,7 @@ func withKeeper(d *deps, service Service, err error) (Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := keep.New(keep.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("keeper")})
+	keeper, err := keep.New(keep.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("keeper"), Beat: func() { d.observe.Beat(obs.LoopKeeperSweep) }})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -47,6 +48,7 @@ func intervals(o *Options) map[string]time.Duration {
 		Submitter: {
 			obs.LoopSubmitterEvents: consumeInterval, obs.LoopSubmitterSweep: o.Settings.SweepInterval + uploadAllowance,
 			obs.LoopPlannerRows: consumeInterval, obs.LoopPlannerSweep: sweep,
+			obs.LoopKeeperSweep: keep.DefaultInterval + sweepAllowance,
 		},
 	}
 	loops := make(map[string]time.Duration)

@@ -127,6 +127,42 @@ func TestTheRightsOfTheServicesAreEnoughForARowsWholeWay(t *testing.T) {
 		_, err = letters.NextMsgWithContext(wait)
 		ok(t, err)
 	}
+	askAll(wait, t, nc)
+}
+
+// askAll asks every endpoint of the control API, several times, so that replicas of both services answer.
+func askAll(ctx context.Context, t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	call := func(endpoint, request string) string {
+		t.Helper()
+		reply, err := nc.RequestWithContext(ctx, events.APISubject(endpoint), []byte(request))
+		ok(t, err)
+		return reply.Header.Get("Nats-Service-Error-Code")
+	}
+	for range 4 {
+		for _, c := range [][2]string{
+			{events.APIJobsOpen, `{"job":"other"}`},
+			{events.APIJobsSeal, `{"job":"other"}`},
+			{events.APIJobsGet, `{"job":"guarded"}`},
+			{events.APIJobsList, `{}`},
+			{events.APIJobsCancel, `{"job":"other"}`},
+		} {
+			if code := call(c[0], c[1]); code != "" {
+				t.Errorf("%s %s: %s", c[0], c[1], code)
+			}
+		}
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for forgotten := 0; forgotten < 4; <-tick.C { // until the job is settled, and then by several replicas
+		switch code := call(events.APIJobsForget, `{"job":"guarded"}`); code {
+		case "", events.APIUnknownJob:
+			forgotten++
+		case events.APINotSettled:
+		default:
+			t.Fatalf("forget: %s", code)
+		}
+	}
 }
 
 func row(id, text string) string {

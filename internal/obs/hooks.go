@@ -17,6 +17,7 @@ const (
 	LoopPollerSweep     = "poller.sweep"
 	LoopCollectorEvents = "collector.events"
 	LoopCollectorSweep  = "collector.sweep"
+	LoopKeeperSweep     = "keeper.sweep"
 )
 
 // Hooks are how a service tells what it does, as it happens. Any of them may be nil: nobody listens. They are called from several goroutines
