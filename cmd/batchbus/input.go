@@ -97,3 +97,39 @@ func eachRow(r io.Reader, rules *rows.Rules, each func(line int, row rows.Row, f
 func rulesOf(p *events.Policy) *rows.Rules {
 	return &rows.Rules{DefaultModel: p.DefaultModel, Model: p.Model, URLs: p.URLs, MaxRowBytes: p.MaxRowBytes}
 }
+
+func flagError(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
+// inspectAll looks at every file, and refuses a set without a single valid row.
+func inspectAll(paths []string, rules *rowRules) ([]input, error) {
+	var inputs []input
+	var faults []error
+	total, valid := 0, 0
+	for _, path := range paths {
+		in, err := inspect(path, rules)
+		inputs, faults = append(inputs, in), append(faults, err)
+		total, valid = total+in.rows, valid+in.valid
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("%s: no rows: the input is empty", paths[0])
+	}
+	if valid == 0 {
+		first := inputs[0]
+		for _, in := range inputs {
+			if len(in.faults) > 0 {
+				first = in
+				break
+			}
+		}
+		return nil, fmt.Errorf("no valid row among %d; nothing was published. The first: %s", total, describe(first.path, first.faults[0]))
+	}
+	return inputs, nil
+}

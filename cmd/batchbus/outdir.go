@@ -12,7 +12,7 @@ import (
 const summaryFile = "summary.json"
 
 // checkOut refuses a folder with the results of another job, or of a simulated run where this one is real and the other way round.
-func checkOut(dir string, job string, simulated bool) error {
+func checkOut(dir string, job string, simulated *bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, summaryFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -24,8 +24,8 @@ func checkOut(dir string, job string, simulated bool) error {
 	if err := json.Unmarshal(data, &has); err != nil {
 		return fmt.Errorf("look into output folder: %s in %s is not ours: choose another --out", summaryFile, dir)
 	}
-	if has.Job != job || has.Simulated != simulated {
-		return fmt.Errorf("folder %s holds the results of job %s (%s): choose another --out", dir, has.Job, reality(has.Simulated))
+	if has.Job != job || has.Simulated != nil && simulated != nil && *has.Simulated != *simulated {
+		return fmt.Errorf("folder %s holds the results of job %s%s: choose another --out", dir, has.Job, reality(has.Simulated))
 	}
 	return nil
 }
@@ -42,10 +42,14 @@ func keepSummary(dir string, s *summary) error {
 	return nil
 }
 
-// reality says whether a model ran.
-func reality(simulated bool) string {
-	if simulated {
-		return "SIMULATED: no model ran"
+// reality says in brackets whether a model ran, where that is known.
+func reality(simulated *bool) string {
+	switch {
+	case simulated == nil:
+		return ""
+	case *simulated:
+		return " (SIMULATED: no model ran)"
+	default:
+		return " (real provider)"
 	}
-	return "real provider"
 }

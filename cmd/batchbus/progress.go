@@ -12,6 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
@@ -20,7 +21,8 @@ const plainInterval = 2 * time.Second
 
 // progress shows how far a run is: a live bar on a terminal, plain lines elsewhere. It is used from one goroutine.
 type progress struct {
-	plan   *plan
+	env    app.Env
+	rows   int
 	bars   *mpb.Progress
 	bar    *mpb.Bar
 	status string // beside the bar
@@ -32,13 +34,13 @@ type progress struct {
 	firstAt time.Time
 }
 
-func newProgress(p *plan) *progress {
-	g := &progress{plan: p}
-	if !isTerminal(p.env.Stderr) {
+func newProgress(env app.Env, rows int) *progress {
+	g := &progress{env: env, rows: rows}
+	if !isTerminal(env.Stderr) {
 		return g
 	}
-	g.bars = mpb.New(mpb.WithOutput(p.env.Stderr), mpb.WithRefreshRate(lookInterval))
-	g.bar = g.bars.AddBar(int64(p.rows),
+	g.bars = mpb.New(mpb.WithOutput(env.Stderr), mpb.WithRefreshRate(lookInterval))
+	g.bar = g.bars.AddBar(int64(rows),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d / %d rows ")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return g.status })))
 	return g
@@ -52,29 +54,29 @@ func isTerminal(w io.Writer) bool {
 // published tells of rows on their way to the bus; only plain lines show it, since the bar counts answers.
 func (g *progress) published(rows int) {
 	if g.bar == nil {
-		g.plain(fmt.Sprintf("published %d of %d rows", rows, g.plan.rows))
+		g.plain(fmt.Sprintf("published %d of %d rows", rows, g.rows))
 	}
 }
 
-// show tells of answers, batches by state, rate and time left.
-func (g *progress) show(f *follower) {
-	settled := f.totals.Rows + f.deadLetters
-	rate := g.rate(f.totals.Rows - f.totals.Rejected)
-	status := fmt.Sprintf("%.0f rows/s, batches: %s", rate, states(f.batches))
-	if left := g.plan.rows - settled; left > 0 && rate > 0 {
+// show tells of rows that have come to their end, those of them that the provider answered, batches by state, rate and time left.
+func (g *progress) show(v *view, settled, answered int) {
+	rate := g.rate(answered)
+	status := fmt.Sprintf("%.0f rows/s, batches: %s", rate, states(v.batches))
+	if left := g.rows - settled; left > 0 && rate > 0 {
 		status += ", about " + time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second).String() + " left"
 	}
-	if holds := f.holds(); len(holds) > 0 {
+	if holds := v.holds(); len(holds) > 0 {
 		status += ", HELD " + holds[0]
-	} else if trouble := troubles(f.batches); trouble != "" {
+	} else if trouble := troubles(v.batches); trouble != "" {
 		status += ", waiting: " + trouble
 	}
 	if g.bar == nil {
-		g.plain(fmt.Sprintf("%d of %d rows settled, %s", settled, g.plan.rows, status))
+		g.plain(fmt.Sprintf("%d of %d rows settled, %s", settled, g.rows, status))
 		return
 	}
 	g.status = status
-	g.bar.SetCurrent(int64(min(settled, g.plan.rows)))
+	g.bar.SetTotal(int64(g.rows), false)
+	g.bar.SetCurrent(int64(min(settled, g.rows)))
 }
 
 // rate is answered rows per second since the first answer: rows refused here cost no time and would promise too much.
@@ -98,7 +100,7 @@ func (g *progress) plain(line string) {
 		return
 	}
 	g.said, g.saidAt = line, time.Now()
-	g.plan.say("%s", line)
+	say(g.env, "%s", line)
 }
 
 // stop takes the bar away. It is idempotent.

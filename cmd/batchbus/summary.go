@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
@@ -12,13 +13,13 @@ import (
 type summary struct {
 	Job            string         `json:"job"`
 	Queue          string         `json:"queue"`
-	Simulated      bool           `json:"simulated"`
+	Simulated      *bool          `json:"simulated,omitempty"` // left out where this process does not know
 	Rows           rowCounts      `json:"rows"`
 	Truncated      int            `json:"truncated"`
 	Usage          events.Usage   `json:"usage"`
 	Batches        []batchSummary `json:"batches"`
-	OutputFile     string         `json:"output_file"`
-	ErrorsFile     string         `json:"errors_file"`
+	OutputFile     string         `json:"output_file,omitempty"`
+	ErrorsFile     string         `json:"errors_file,omitempty"`
 	ElapsedSeconds float64        `json:"elapsed_seconds"`
 }
 
@@ -41,18 +42,18 @@ type batchSummary struct {
 	ErrorFileID     string            `json:"error_file_id"`
 }
 
-func (f *follower) summary() summary {
+// summaryOf sums up a job that is complete.
+func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) summary {
 	s := summary{
-		Job: f.plan.job, Queue: f.plan.queue, Simulated: f.plan.simulated,
+		Job: v.job.Name(), Queue: v.job.Queue, ElapsedSeconds: time.Since(begun).Seconds(),
 		Rows: rowCounts{
-			Total: f.totals.Rows + f.deadLetters, Succeeded: f.totals.Succeeded, Failed: f.totals.Failed,
-			Expired: f.totals.Expired, Cancelled: f.totals.Cancelled, Rejected: f.totals.Rejected, DeadLetters: f.deadLetters,
+			Total: totals.Rows + deadLetters, Succeeded: totals.Succeeded, Failed: totals.Failed,
+			Expired: totals.Expired, Cancelled: totals.Cancelled, Rejected: totals.Rejected, DeadLetters: deadLetters,
 		},
-		Truncated: f.totals.Truncated, Usage: f.totals.Usage, Batches: []batchSummary{},
-		OutputFile: f.output.path, ErrorsFile: f.failures.path, ElapsedSeconds: time.Since(f.plan.startedAt).Seconds(),
+		Truncated: totals.Truncated, Usage: totals.Usage, Batches: []batchSummary{},
 	}
-	for i := range f.batches {
-		b := &f.batches[i]
+	for i := range v.batches {
+		b := &v.batches[i]
 		s.Batches = append(s.Batches, batchSummary{
 			N: b.N, State: b.State, ProviderBatchID: b.ProviderBatchID,
 			InputFileID: b.FileID, OutputFileID: b.OutputFileID, ErrorFileID: b.ErrorFileID,
@@ -61,63 +62,40 @@ func (f *follower) summary() summary {
 	return s
 }
 
+// exitCode tells a job whose every row succeeded from others.
+func (s *summary) exitCode() int { return differing(s.Rows.Succeeded, s.Rows.Total) }
+
 // report prints the summary: for people to stderr, and for programs, when asked, to stdout.
-func (p *plan) report(s *summary) error {
-	p.say("job %s done in %.1f s (%s)", s.Job, s.ElapsedSeconds, reality(s.Simulated))
-	p.say("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d, dead letters %d; truncated answers %d",
-		s.Rows.Total, s.Rows.Succeeded, s.Rows.Failed, s.Rows.Expired, s.Rows.Cancelled, s.Rows.Rejected, s.Rows.DeadLetters, s.Truncated)
-	p.say("tokens: %d in, %d out; batches: %d", s.Usage.PromptTokens, s.Usage.CompletionTokens, len(s.Batches))
-	p.say("%s", s.OutputFile)
-	p.say("%s", s.ErrorsFile)
-	if s.Rows.Total != p.rows {
-		p.say("warning: the files hold %d rows and %d were answered", p.rows, s.Rows.Total)
+func (s *summary) report(env app.Env, asJSON bool) error {
+	say(env, "job %s done in %.1f s%s", s.Job, s.ElapsedSeconds, reality(s.Simulated))
+	say(env, "rows %d: %s", s.Rows.Total, s.Rows)
+	say(env, "truncated answers %d; tokens: %d in, %d out; batches: %d", s.Truncated, s.Usage.PromptTokens, s.Usage.CompletionTokens, len(s.Batches))
+	for _, path := range []string{s.OutputFile, s.ErrorsFile} {
+		if path != "" {
+			say(env, "%s", path)
+		}
 	}
-	if !p.cmd.JSON {
+	if !asJSON {
 		return nil
 	}
-	out := json.NewEncoder(p.env.Stdout)
+	return printJSON(env, s)
+}
+
+// String is the counts in words.
+func (c rowCounts) String() string {
+	return fmt.Sprintf("succeeded %d, failed %d, expired %d, cancelled %d, rejected %d, dead letters %d",
+		c.Succeeded, c.Failed, c.Expired, c.Cancelled, c.Rejected, c.DeadLetters)
+}
+
+// printJSON prints v for programs.
+func printJSON(env app.Env, v any) error {
+	out := json.NewEncoder(env.Stdout)
 	out.SetIndent("", "  ")
 	out.SetEscapeHTML(false)
-	if err := out.Encode(s); err != nil {
-		return fmt.Errorf("print summary: %w", err)
+	if err := out.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
-}
-
-// say prints one line for people.
-func (p *plan) say(format string, args ...any) {
-	fmt.Fprintf(p.env.Stderr, "batchbus: "+format+"\n", args...)
-}
-
-// announce says what is about to happen, and above all whether it is real.
-func (p *plan) announce() {
-	if p.simulated {
-		p.say("SIMULATED run: the answers are made up by the built-in simulator, no model runs and nothing is paid")
-	} else {
-		p.say("every body is sent to the provider at %s as it is, not de-identified", p.local.BaseURL)
-	}
-	p.say("job %s: %d rows from %d file(s), data in %s", p.job, p.rows, len(p.inputs), p.local.Dir)
-	for _, in := range p.inputs {
-		if in.bom {
-			p.say("note: %s begins with a byte order mark, which is left out", in.path)
-		}
-		for _, f := range in.faults {
-			p.say("bad row: %s", describe(in.path, f))
-		}
-		if more := in.rows - in.valid - len(in.faults); more > 0 {
-			p.say("%d more bad rows in %s: batchbus validate shows all", more, in.path)
-		}
-	}
-}
-
-// resuming says that the job is not new.
-func (p *plan) resuming(job *events.Job) {
-	switch {
-	case job.State == events.JobCompleted:
-		p.say("the job is complete already: nothing is sent, its results are written again")
-	case job.SealedAt != nil || job.Batches > 0 || p.startedAt.Sub(job.OpenedAt) > time.Second:
-		p.say("resuming the job opened %s", job.OpenedAt.Local().Format(time.DateTime))
-	}
 }
 
 func describe(path string, f rowFault) string {

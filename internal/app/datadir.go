@@ -58,8 +58,8 @@ var ErrNoDir = errors.New("it is no data directory of batchbus")
 
 // LockExisting locks a data directory whatever provider it serves, for those who only look. [ErrNoDir]: there is none.
 func LockExisting(dir string) (*DirLock, error) {
-	if _, err := os.Stat(filepath.Join(dir, providerFile)); err != nil {
-		return nil, fmt.Errorf("open %s: %w", dir, ErrNoDir)
+	if err := MustExist(dir); err != nil {
+		return nil, err
 	}
 	return lockFor(dir, func(*DirLock) error { return writeHolder(dir) })
 }
@@ -145,6 +145,14 @@ func writeOnce(path, content string) error {
 func (l *DirLock) Release() error {
 	if err := l.lock.Unlock(); err != nil {
 		return fmt.Errorf("release data directory: %w", err)
+	}
+	return nil
+}
+
+// MustExist returns [ErrNoDir] when dir is no data directory, for those who would not make one.
+func MustExist(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, providerFile)); err != nil {
+		return fmt.Errorf("open %s: %w", dir, ErrNoDir)
 	}
 	return nil
 }
