@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -80,6 +83,41 @@ func TestEveryServiceStartsAndStopsAgainAndAgain(t *testing.T) {
 	}
 }
 
+// publish publishes rows of a job, each as a message.
+func (r *running) publish(job, seal string, rows ...string) {
+	r.t.Helper()
+	store, nc := r.store()
+	defer nc.Close()
+	for _, text := range rows {
+		m := nats.NewMsg(events.RequestSubject("default", job))
+		m.Data = []byte(text)
+		if seal != "" {
+			m.Header.Set(events.HeaderSeal, seal)
+		}
+		_, err := store.Publish(r.t.Context(), m)
+		ok(r.t, err)
+	}
+}
+
+// await waits until a job is in a state, for a minute.
+func (r *running) await(job string, state events.JobState) {
+	r.t.Helper()
+	bus, err := r.local.Connect("await")
+	ok(r.t, err)
+	defer bus.Close()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+		j, err := bus.Jobs.Job(r.t.Context(), "default", job)
+		if err == nil && j.State == state {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("job %s is %s: %v", job, j.State, err)
+		}
+	}
+}
+
 func TestTheAdminAddressShowsHealthAndMetrics(t *testing.T) {
 	t.Parallel()
 	admin := freeAddress(t)
@@ -101,10 +139,16 @@ func TestTheAdminAddressShowsHealthAndMetrics(t *testing.T) {
 	if result := r.answer("counted"); result.Outcome != events.Succeeded {
 		t.Fatalf("%+v", result)
 	}
+	r.publish("refused", "", row("a", "hi"), `{"custom_id":"b","method":"POST","url":"/v1/chat/completions","body":{}}`, "no row")
+	r.publish("refused", "true", row("a", "again"))
+	r.await("refused", events.JobCompleted)
 	_, text := ask(t, admin, "/metrics")
 	for _, line := range []string{
-		`batchbus_rows_ingested_total 1`,
-		`batchbus_results_total{outcome="succeeded",service="collector"} 1`,
+		`batchbus_rows_ingested_total 4`,
+		`batchbus_results_total{outcome="succeeded",service="collector"} 2`,
+		`batchbus_results_total{outcome="rejected",service="submitter"} 1`,
+		`batchbus_deadletters_total{code="conflict",service="submitter"} 1`,
+		`batchbus_deadletters_total{code="invalid_json",service="ingest"} 1`,
 		`batchbus_provider_requests_total{route="POST /batches",status="20`,
 		`batchbus_messages_handled_total{answer="ack",service="ingest"} `,
 		`batchbus_jobs{state="`,
