@@ -9,14 +9,10 @@ import (
 )
 
 type resultsCommand struct {
-	jobArg
 	Follow bool   `help:"Go on until the job is complete."`
 	Format string `default:"event" help:"Shape of the lines: event, openai or flat."`
 	Out    string `placeholder:"DIR" help:"Folder for output.jsonl and errors.jsonl. Default: all lines go to stdout."`
-	waitFlags
-
-	busFlags
-	servingFlags
+	followFlags
 }
 
 // run prints the results of a job, and behind them its dead letters: what there is by now, or with --follow until the end.
@@ -26,13 +22,12 @@ func (r *resultsCommand) run(ctx context.Context, env app.Env) (int, error) {
 		return app.ExitFault, err
 	}
 	if r.Follow {
-		return follow(ctx, env, &r.jobArg, &r.waitFlags, &r.busFlags, &r.servingFlags,
-			func(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error) {
-				return r.write(env, shape, bus, job, func(a *answers) error {
-					f := &follower{bus: bus, id: a.id, saw: a.saw}
-					return f.follow(ctx)
-				})
+		return r.follow(ctx, env, func(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error) {
+			return r.write(env, shape, bus, job, func(a *answers) error {
+				f := &follower{bus: bus, id: a.id, saw: a.saw}
+				return f.follow(ctx)
 			})
+		})
 	}
 	return r.look(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
 		job, err := r.find(ctx, bus)

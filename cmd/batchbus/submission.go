@@ -99,6 +99,9 @@ func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStat
 	if err != nil {
 		return job, explain(err)
 	}
+	if job.ForgottenAt != nil {
+		return job, fmt.Errorf("job %s was forgotten, and with it its results: choose another --job", job.Job)
+	}
 	s.begun = true
 	switch {
 	case job.State == events.JobCompleted:

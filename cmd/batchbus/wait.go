@@ -9,38 +9,40 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-type waitCommand struct {
+// followFlags are those of a command that stays until a job's end.
+type followFlags struct {
 	jobArg
 	waitFlags
-	JSON bool `name:"json" help:"Print the summary as JSON on stdout."`
-
 	busFlags
 	servingFlags
 }
 
-// run waits for the end of a job. Its exit codes are those of run.
-func (w *waitCommand) run(ctx context.Context, env app.Env) (int, error) {
-	return follow(ctx, env, &w.jobArg, &w.waitFlags, &w.busFlags, &w.servingFlags, w.wait)
+type waitCommand struct {
+	JSON bool `name:"json" help:"Print the summary as JSON on stdout."`
+	followFlags
 }
 
-// follow does work, which follows a job to its end, with all services beside it where there is no deployment.
-func follow(
-	ctx context.Context, env app.Env, arg *jobArg, wait *waitFlags, at *busFlags, serve *servingFlags,
-	work func(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error),
+// run waits for the end of a job. Its exit codes are those of run.
+func (w *waitCommand) run(ctx context.Context, env app.Env) (int, error) {
+	return w.follow(ctx, env, w.wait)
+}
+
+// follow does work, which follows the job to its end, with all services beside it where there is no deployment.
+func (f *followFlags) follow(
+	ctx context.Context, env app.Env, work func(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error),
 ) (int, error) {
-	local, faults := serve.local(env, at.Data, at.storeFlags)
-	if err := errors.Join(append(faults, wait.check(), at.check())...); err != nil {
+	local, faults := f.local(env, f.Data, f.storeFlags)
+	faults = append(faults, f.waitFlags.check(), f.busFlags.check())
+	if f.Data != "" {
+		faults = append(faults, app.MustExist(f.Data))
+	}
+	if err := errors.Join(faults...); err != nil {
 		return app.ExitFault, err
 	}
-	if at.Data != "" {
-		if err := app.MustExist(at.Data); err != nil {
-			return app.ExitFault, err
-		}
-	}
-	ctx, cancel := wait.bound(ctx)
+	ctx, cancel := f.bound(ctx)
 	defer cancel()
-	code, err := at.served(ctx, env, local, func(ctx context.Context, bus *app.Bus) (int, error) {
-		job, err := arg.find(ctx, bus)
+	code, err := f.served(ctx, env, local, func(ctx context.Context, bus *app.Bus) (int, error) {
+		job, err := f.find(ctx, bus)
 		if err != nil {
 			return app.ExitFault, causeOf(ctx, err)
 		}

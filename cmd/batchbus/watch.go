@@ -12,17 +12,13 @@ import (
 )
 
 type watchCommand struct {
-	jobArg
-	waitFlags
 	JSON bool `name:"json" help:"Print the events as they are on the bus, one JSON object a line."`
-
-	busFlags
-	servingFlags
+	followFlags
 }
 
 // run prints what happens to a job, and what has happened, until its end. Its exit codes are those of run.
 func (w *watchCommand) run(ctx context.Context, env app.Env) (int, error) {
-	return follow(ctx, env, &w.jobArg, &w.waitFlags, &w.busFlags, &w.servingFlags, w.watch)
+	return w.follow(ctx, env, w.watch)
 }
 
 // eventDelay is how long after a job's end its last event may come: it is copied from the state's stream.
