@@ -33,14 +33,14 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 	w := walker{js: js, skip: skipped(s), create: create, grow: create && s.GrowSizes}
 	var drift []Difference
 	for _, want := range streams(s) {
-		d, err := patiently(ctx, func() ([]Difference, error) { return w.stream(ctx, want) })
+		d, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) { return w.stream(ctx, want) })
 		if err != nil {
 			return fmt.Errorf("set up stream %s: %w", want.Name, err)
 		}
 		drift = append(drift, d...)
 	}
 	for _, want := range consumers(s) {
-		d, err := patiently(ctx, func() ([]Difference, error) { return w.consumer(ctx, want) })
+		d, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) { return w.consumer(ctx, want) })
 		if err != nil {
 			return fmt.Errorf("set up consumer %s: %w", want.config.Name, err)
 		}
@@ -116,10 +116,16 @@ func (w walker) consumer(ctx context.Context, want binding) ([]Difference, error
 	return differences(name, want.config, have.CachedInfo().Config), nil
 }
 
-// patiently repeats what fails only because the server is starting.
-func patiently(ctx context.Context, do func() ([]Difference, error)) ([]Difference, error) {
+// patiently repeats what fails only because the server is starting. Each try has its own limit: a cluster that has no leader yet answers
+// nothing at all, and the next try may meet one.
+func patiently(ctx context.Context, do func(context.Context) ([]Difference, error)) ([]Difference, error) {
+	try := func() ([]Difference, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		return do(ctx)
+	}
 	for pause := newPause(); ; {
-		d, err := do()
+		d, err := try()
 		if err == nil || !starting(err) {
 			return d, err
 		}
