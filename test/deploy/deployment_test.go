@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ type shape struct {
 	replicas  int      // of each service
 	services  []string // flags of every service, beside quick ones
 	simulator []string // flags of the simulator
+	cluster   bool     // three NATS nodes by deploy/nats.conf, and a simulator behind TLS, as compose.yaml has them
 }
 
 // services are the four programs in the order in which a row meets them.
@@ -35,8 +35,11 @@ func services() []string { return []string{"ingest", "submitter", "poller", "col
 type deployment struct {
 	t        *testing.T
 	bus      *process
+	nodes    []*process // bus is the first
 	url      string
-	provider string // base URL without /v1
+	provider string   // base URL without /v1
+	trust    []string // environment by which services trust the provider
+	http     *http.Client
 	running  map[string][]*process
 	client   *client.Client
 	store    *jetstore.Store
@@ -46,29 +49,34 @@ type deployment struct {
 // deploy starts everything and returns once all replicas are ready.
 func deploy(t *testing.T, s shape) *deployment {
 	t.Helper()
-	d := &deployment{t: t, running: map[string][]*process{}}
-	d.startBus()
-	fake := launch(t, "simulator", nil, append([]string{
-		"--listen=127.0.0.1:0", "--data=" + t.TempDir(), "--seed=7", "--sweep-interval=200ms",
-	}, s.simulator...)...)
-	hello := regexp.MustCompile(`(http://\S+)/v1`)
-	eventually(t, "the simulator listens", func() bool { return hello.MatchString(fake.out.String()) })
-	d.provider = hello.FindStringSubmatch(fake.out.String())[1]
-	var addresses []string
+	d := &deployment{t: t, running: map[string][]*process{}, http: http.DefaultClient}
+	if s.cluster {
+		d.startCluster()
+	} else {
+		d.startBus()
+	}
+	d.openStore()
+	d.startProvider(&s)
+	addresses := map[string]*process{}
 	for _, name := range services() {
 		for range s.replicas {
 			admin := freeAddress(t)
-			addresses = append(addresses, admin)
-			d.running[name] = append(d.running[name], d.serve(name, admin, s.services))
+			addresses[admin] = d.serve(name, admin, s.services)
+			d.running[name] = append(d.running[name], addresses[admin])
 		}
 	}
-	for _, address := range addresses {
-		eventually(t, "every replica is ready", func() bool { return ready(t, address) })
+	for address, p := range addresses {
+		eventually(t, "every replica is ready", func() bool {
+			if p.ended() {
+				t.Fatalf("%s has ended", p.name)
+			}
+			return ready(t, address)
+		})
 	}
 	return d
 }
 
-// startBus starts the nats-server and connects to it.
+// startBus starts one nats-server.
 func (d *deployment) startBus() {
 	d.t.Helper()
 	dir, address := d.t.TempDir(), freeAddress(d.t)
@@ -78,8 +86,13 @@ func (d *deployment) startBus() {
 		d.t.Fatal(err)
 	}
 	d.bus, d.url = launch(d.t, "nats-server", nil, "-c", config), "nats://"+address
-	conn := d.connect()
-	store, err := jetstore.Open(conn)
+	d.nodes = []*process{d.bus}
+}
+
+// openStore connects the test itself.
+func (d *deployment) openStore() {
+	d.t.Helper()
+	store, err := jetstore.Open(d.connect())
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -107,7 +120,7 @@ func (d *deployment) serve(name, admin string, more []string) *process {
 		"--create-timeout=5s", "--quiet-period=1s", "--poll-floor=1s", "--poll-ceiling=2s", "--missing-grace=1s", "--cancel-grace=1s",
 		"--sweep-interval=2s",
 	}
-	return launch(d.t, name, []string{"DOUBLEWORD_API_KEY=deployed"}, append(flags, more...)...)
+	return launch(d.t, name, append([]string{"DOUBLEWORD_API_KEY=deployed"}, d.trust...), append(flags, more...)...)
 }
 
 // killAndRestart ends one replica in the middle of what it does and starts it again.

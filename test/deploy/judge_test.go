@@ -124,7 +124,7 @@ func (d *deployment) ledger() simulator.Ledger {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	reply, err := http.DefaultClient.Do(request)
+	reply, err := d.http.Do(request)
 	if err != nil {
 		d.t.Fatal(err)
 	}

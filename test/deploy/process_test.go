@@ -19,7 +19,8 @@ type process struct {
 	env  []string
 	cmd  *exec.Cmd
 	out  output
-	peak int64 // bytes of resident memory at most, of all lives
+	peak int64         // bytes of resident memory at most, of all lives
+	over chan struct{} // closed when this life has ended
 }
 
 // launch starts a program for the length of the test.
@@ -45,16 +46,32 @@ func (p *process) start() {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	cmd, over := p.cmd, make(chan struct{})
+	p.over = over
+	go func() {
+		defer close(over)
+		_ = cmd.Wait() // its ProcessState says how it ended
+	}()
+}
+
+// ended tells whether this life is over.
+func (p *process) ended() bool {
+	select {
+	case <-p.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // kill ends the process at once, by kill -9, if it runs.
 func (p *process) kill() {
-	if p.cmd.ProcessState != nil {
+	if p.ended() {
 		return
 	}
 	p.measure()
 	_ = p.cmd.Process.Kill() // it may just have ended
-	_ = p.cmd.Wait()         // says that it was killed
+	<-p.over
 }
 
 // stop asks the process to end and returns its exit code.
@@ -64,7 +81,7 @@ func (p *process) stop() int {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.t.Errorf("stop %s: %v", p.name, err)
 	}
-	_ = p.cmd.Wait() // the exit code says it
+	<-p.over
 	return p.cmd.ProcessState.ExitCode()
 }
 
