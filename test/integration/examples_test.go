@@ -68,8 +68,10 @@ func wantExample(t *testing.T, id string, r client.Result) {
 			t.Errorf("%s: %s, error %+v, batch %q", id, r.Outcome, r.Error, r.Batch)
 		}
 	default:
+		// chat-005 asks for more than its limit; the length of other answers is the simulator's choice.
+		cut := r.FinishReason == "length" || r.FinishReason == "max_output_tokens"
 		if r.Outcome != events.Succeeded || r.StatusCode != 200 || r.Error != nil || r.Usage == nil || r.Usage.TotalTokens == 0 ||
-			!json.Valid(r.Response) || r.Truncated != (id == "chat-005") {
+			!json.Valid(r.Response) || r.Truncated != cut || id == "chat-005" && !cut {
 			t.Errorf("%s: %s", id, r.Raw)
 		}
 	}
