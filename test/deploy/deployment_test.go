@@ -131,6 +131,18 @@ func (d *deployment) killAndRestart(name string) {
 	p.start()
 }
 
+// wantQuietEnd asks every replica to end, and checks that none had ended before.
+func (d *deployment) wantQuietEnd() {
+	d.t.Helper()
+	for name, replicas := range d.running {
+		for _, p := range replicas {
+			if code := p.stop(); code != 143 {
+				d.t.Errorf("%s ends with %d after SIGTERM, want 143", name, code)
+			}
+		}
+	}
+}
+
 func ready(t *testing.T, address string) bool {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/readyz", nil)

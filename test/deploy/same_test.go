@@ -49,22 +49,40 @@ func mixture(t *testing.T) string {
 	return text.String()
 }
 
-func TestTheSameInputHasTheSameResultsInOneProcessAndInFourServicesOfTwoReplicas(t *testing.T) {
+func TestTheSameInputHasTheSameResultsInRunInDevAndInFourServicesOfTwoReplicas(t *testing.T) {
 	t.Parallel()
 	input := mixture(t)
-	wantResults, wantLetters := runHere(t, input)
-	if len(wantResults) != 20+600+3*10 || len(wantLetters) != 3*10 {
-		t.Fatalf("batchbus run has %d results and %d dead letters: the input is not what it should be", len(wantResults), len(wantLetters))
+	results, letters := runHere(t, input)
+	if len(results) != 20+600+3*10 || len(letters) != 3*10 {
+		t.Fatalf("batchbus run has %d results and %d dead letters: the input is not what it should be", len(results), len(letters))
 	}
-	d := deploy(t, shape{replicas: 2})
+	t.Run("in batchbus dev", func(t *testing.T) {
+		t.Parallel()
+		address := freeAddress(t)
+		launch(t, "batchbus", nil, "dev", "--listen="+address, "--data="+t.TempDir(), "--simulate", "--simulator-seed=7")
+		d := &deployment{t: t, url: "nats://" + address}
+		d.openStore()
+		d.wantSame(input, results, letters)
+	})
+	t.Run("in four services of two replicas", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, shape{replicas: 2})
+		d.wantSame(input, results, letters)
+		d.wantQuietEnd()
+	})
+}
+
+// wantSame publishes the input and checks what becomes of it.
+func (d *deployment) wantSame(input string, wantResults map[string]answer, wantLetters []string) {
+	t := d.t
+	t.Helper()
 	d.publish("same", strings.NewReader(input))
 	d.await(events.JobDone, "same")
-
 	results := d.results("same")
 	for id, want := range wantResults {
 		r := results[id]
 		if got := (answer{string(r.Outcome), string(r.Response), faultOf(t, r.Raw)}); got != want {
-			t.Errorf("row %q\nhere  %+v\nthere %+v", id, want, got)
+			t.Errorf("row %q\nin run %+v\nhere   %+v", id, want, got)
 		}
 	}
 	if len(results) != len(wantResults) {
@@ -77,13 +95,6 @@ func TestTheSameInputHasTheSameResultsInOneProcessAndInFourServicesOfTwoReplicas
 	slices.Sort(letters)
 	if !slices.Equal(letters, wantLetters) {
 		t.Errorf("dead letters\n%s\nwant\n%s", strings.Join(letters, "\n"), strings.Join(wantLetters, "\n"))
-	}
-	for name, replicas := range d.running {
-		for _, p := range replicas {
-			if code := p.stop(); code != 143 {
-				t.Errorf("%s ends with %d after SIGTERM, want 143", name, code)
-			}
-		}
 	}
 }
 
