@@ -38,6 +38,11 @@ func newRig(t *testing.T, replicas int) *rig {
 // replica runs one more, on a connection of its own, and returns how to stop it.
 func (r *rig) replica() (stop func()) {
 	r.t.Helper()
+	return r.replicaOf(api.Config{})
+}
+
+func (r *rig) replicaOf(c api.Config) (stop func()) {
+	r.t.Helper()
 	conn, err := r.Server.Connect()
 	if err != nil {
 		r.t.Fatal(err)
@@ -46,7 +51,8 @@ func (r *rig) replica() (stop func()) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	s, err := api.New(api.Config{Bus: store, Jobs: jobs.New(store)})
+	c.Bus, c.Jobs = store, jobs.New(store)
+	s, err := api.New(c)
 	if err != nil {
 		r.t.Fatal(err)
 	}
