@@ -180,7 +180,9 @@ func TestAMissingRightIsNamedAtTheStart(t *testing.T) {
 	for name, subject := range without {
 		o := services(t, host, nil)
 		o.Services = []string{name}
-		err := app.Run(t.Context(), o)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // in which it would run otherwise
+		err := app.Run(ctx, o)
+		cancel()
 		missing, is := errors.AsType[*app.MissingRightsError](err)
 		if !is || len(missing.Rights) != 1 || missing.Service != name || !strings.Contains(err.Error(), name+": publish to "+subject) {
 			t.Errorf("%s: %v", name, err)
