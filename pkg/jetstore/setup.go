@@ -136,14 +136,15 @@ func patiently(ctx context.Context, do func(context.Context) ([]Difference, erro
 }
 
 // starting tells a server that is not ready from one that says no. 10049 is what a server answers whose stream directory
-// is being removed with its last stream; 10047, no storage for the reservation, has code 500 too and does not pass.
+// is being removed with its last stream; 10005 is what a cluster says while too few of its nodes are up for the replicas. 10047, no storage
+// for the reservation, has code 500 too and does not pass.
 func starting(err error) bool {
 	transient := []error{nats.ErrNoResponders, nats.ErrTimeout, jetstream.ErrNoStreamResponse, context.DeadlineExceeded, nats.ErrDisconnected}
 	if slices.ContainsFunc(transient, func(t error) bool { return errors.Is(err, t) }) {
 		return true
 	}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == 10049)
+	return errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == 10049 || api.ErrorCode == 10005)
 }
 
 // pauses grow from 50 ms to 2 s: a leader election takes 1.6 to 7.8 s (measured), a busy stream microseconds.

@@ -2,9 +2,12 @@ package jetstore
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func TestAServerThatAnswersNothingIsAskedAgain(t *testing.T) {
@@ -24,4 +27,18 @@ func TestAServerThatAnswersNothingIsAskedAgain(t *testing.T) {
 			t.Errorf("%d tries in %s: %v", tries, took, err)
 		}
 	})
+}
+
+func TestAClusterThatIsNotCompleteIsStarting(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code  int
+		error jetstream.ErrorCode
+		want  bool
+	}{{400, 10005, true}, {503, 10008, true}, {500, 10049, true}, {500, 10047, false}, {400, 10074, false}} {
+		err := fmt.Errorf("create: %w", &jetstream.APIError{Code: c.code, ErrorCode: c.error})
+		if starting(err) != c.want {
+			t.Errorf("%d/%d is taken for a server that starts: %t", c.code, c.error, !c.want)
+		}
+	}
 }
