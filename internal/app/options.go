@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -24,6 +25,8 @@ type Options struct {
 	// BaseURL is the provider's, and Keys the API keys by name.
 	BaseURL string
 	Keys    map[string]doubleword.Secret
+	// Transport carries the calls of the provider; nil: connections of the network.
+	Transport http.RoundTripper
 	// Topology is what the bus should hold. Setup makes what is missing; without it the topology is only checked.
 	Topology jetstore.Settings
 	Setup    bool

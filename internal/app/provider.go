@@ -14,7 +14,11 @@ type clients map[string]*doubleword.Client
 func newClients(o *Options, m *obs.Metrics) (clients, error) {
 	made := make(clients, len(o.Keys))
 	for name, key := range o.Keys {
-		client, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout, Transport: m.Transport(doubleword.NewTransport())})
+		transport := o.Transport
+		if transport == nil {
+			transport = doubleword.NewTransport()
+		}
+		client, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout, Transport: m.Transport(transport)})
 		if err != nil {
 			return nil, fmt.Errorf("make client for key %q: %w", name, err)
 		}
