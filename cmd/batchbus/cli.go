@@ -28,6 +28,7 @@ type commands struct {
 	Seal     sealCommand     `cmd:"" help:"Seal a job: nothing follows."`
 	Cancel   cancelCommand   `cmd:"" help:"Cancel a job."`
 	List     listCommand     `cmd:"" help:"List the jobs."`
+	Audit    auditCommand    `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
 	Forget   forgetCommand   `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
 	Validate validateCommand `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup    setupCommand    `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`

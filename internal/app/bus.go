@@ -12,6 +12,7 @@ import (
 type Bus struct {
 	Jobs   *jobs.Store
 	Client *client.Client
+	Store  *jetstore.Store // to be read from
 	conn   *nats.Conn
 }
 
@@ -29,7 +30,7 @@ func OpenBus(name string, dial func(name string) (*nats.Conn, error)) (*Bus, err
 		conn.Close()
 		return nil, err
 	}
-	return &Bus{Jobs: jobs.New(store), Client: client.New(store), conn: conn}, nil
+	return &Bus{Jobs: jobs.New(store), Client: client.New(store), Store: store, conn: conn}, nil
 }
 
 // Connect opens a connection under the given client name.
