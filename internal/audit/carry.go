@@ -31,8 +31,10 @@ func (l *ledger) batch(b *carried, entries []manifest.Entry) {
 			continue
 		}
 		switch {
+		case o.batch != parent && o.batch == 0:
+			l.report.problem(Problem{Code: ForeignRow, Batch: b.N, Place: o.place()}, "line %d of the batch is not in batch %s, which it follows up", place+1, b.Parent)
 		case o.batch != parent:
-			l.report.problem(Problem{Code: PlannedTwice, Batch: b.N, Place: o.place()}, "line %d of the batch is %s", place+1, l.elsewhere(o, me, b.Parent))
+			l.report.problem(Problem{Code: PlannedTwice, Batch: b.N, Place: o.place()}, "line %d of the batch is %s", place+1, l.elsewhere(o, me))
 		case o.settled:
 			l.report.problem(Problem{Code: PlannedTwice, Batch: b.N, Place: o.place()}, "line %d of the batch had its result from batch %s already", place+1, b.Parent)
 		}
@@ -40,16 +42,12 @@ func (l *ledger) batch(b *carried, entries []manifest.Entry) {
 	}
 }
 
-// elsewhere says where a row is that should be in the parent, or nowhere.
-func (l *ledger) elsewhere(o *owner, me uint32, parent string) string {
-	switch o.batch {
-	case 0:
-		return "not in batch " + parent + ", from which it is taken over"
-	case me:
+// elsewhere says which batch a row is in that should be in the parent, or nowhere.
+func (l *ledger) elsewhere(o *owner, me uint32) string {
+	if o.batch == me {
 		return "in it twice"
-	default:
-		return "in batch " + l.batches[o.batch-1].n + " too"
 	}
+	return "in batch " + l.batches[o.batch-1].n + " too"
 }
 
 // account sees whether an ended batch accounts for each of its rows.

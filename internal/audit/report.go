@@ -42,7 +42,7 @@ const (
 	DoubleEnd         = "double_end"          // a row with a result has a dead letter too
 	NotPlanned        = "row_not_planned"     // a good row of a planned job is in no batch
 	PlannedTwice      = "row_planned_twice"   // a row is in two batches of which none took it over from the other
-	ForeignRow        = "foreign_row"         // a manifest names what is no good row of the job
+	ForeignRow        = "foreign_row"         // a manifest names what is no good row of the job, or none of the batch that it follows up
 	ManifestUnread    = "manifest_unreadable" // a manifest is gone, or not the one that the batch means
 	BatchMissing      = "batch_missing"       // the state names a batch that is not there, or the other way round
 	BatchTotals       = "batch_totals"        // an ended batch does not account for each of its rows

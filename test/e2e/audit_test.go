@@ -4,7 +4,12 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/batchbus/batchbus/pkg/doubleword"
 )
 
 func TestAuditProvesTheJobOfARun(t *testing.T) {
@@ -36,4 +41,43 @@ func TestAuditProvesTheJobOfARun(t *testing.T) {
 	batchbus(t, dir, nil, "audit", "nobody", "--data", ".batchbus").want(t, 2, "nobody")
 	batchbus(t, dir, nil, "audit", "--data", ".batchbus").want(t, 2, "--all")
 	batchbus(t, dir, nil, "audit", s.Job, "--provider", "--data", ".batchbus").want(t, 2, "DOUBLEWORD_API_KEY")
+}
+
+func TestAuditFindsASecondPaidBatchInTheProvidersList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const key = "sk-audit-0123456789"
+	url, stop := realProvider(t, key)
+	defer stop()
+	env := []string{"DOUBLEWORD_API_KEY=" + key}
+	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a")+fmt.Sprintf(goodRow, "b"))
+	batchbus(t, dir, env, "run", file, "--job", "nightly", "--provider-url", url, "--poll-floor", "1s", "--poll-ceiling", "1s").want(t, 0)
+	audit := func() outcome {
+		t.Helper()
+		return batchbus(t, dir, env, "audit", "nightly", "--data", ".batchbus", "--provider", "--provider-url", url)
+	}
+	o := audit()
+	o.want(t, 0)
+	if !strings.Contains(o.stdout, "proven by rows") || !strings.Contains(o.stdout, "provider: 1 batches") {
+		t.Fatalf("%s", o.stdout)
+	}
+	client, err := doubleword.New(doubleword.Config{BaseURL: url, Key: doubleword.NewSecret(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range client.AllBatches(t.Context(), doubleword.BatchQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		twin := doubleword.NewBatch{InputFileID: b.InputFileID, Endpoint: b.Endpoint, CompletionWindow: b.CompletionWindow, Metadata: b.Metadata}
+		if _, err := client.CreateBatch(t.Context(), twin); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	o = audit()
+	o.want(t, 1)
+	if !strings.Contains(o.stdout, "WRONG paid_twice batch 1") {
+		t.Errorf("%s", o.stdout)
+	}
 }
