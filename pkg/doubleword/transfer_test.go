@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,18 @@ func TestAnEarlyRefusalIsReturnedAndNotTheBrokenPipe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if before > 0 {
+					// A server that stops reading in the middle resets the connection, and TCP then may drop its answer.
+					_ = http.NewResponseController(w).EnableFullDuplex()
+				}
 				_, _ = io.CopyN(io.Discard, r.Body, before)
-				answer(413, "text/plain", "File exceeds 104857600 bytes")(w, r)
+				const text = "File exceeds 104857600 bytes"
+				w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+				answer(413, "text/plain", text)(w, r)
+				if before > 0 {
+					_ = http.NewResponseController(w).Flush()
+					_, _ = io.Copy(io.Discard, r.Body)
+				}
 			})
 			_, err := newClient(t, server, nil).UploadFile(t.Context(), "n", endless)
 			if e := asError(t, err); e.Status != 413 || doubleword.RefusalOf(err) != doubleword.RefusedTooLarge {

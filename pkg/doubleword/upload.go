@@ -19,7 +19,8 @@ var (
 // another goroutine, once; UploadFile returns only after it returned, so it should return soon when its writer fails or ctx ends. When
 // write fails, the request is broken off so that the provider keeps nothing, and its error is among the causes.
 //
-// When the provider refuses early (413 before the body is read), its answer is returned, not the broken pipe. After any error the file
+// When the provider refuses early (413 before the body is read), its answer is returned, not the broken pipe; unless it also resets the
+// connection, by which TCP may drop the answer: then the error is a lost connection, Retryable. After any error the file
 // may exist, which costs nothing: upload again, and delete or ignore a file of the same name. It is not repeated inside.
 func (c *Client) UploadFile(ctx context.Context, name string, write func(io.Writer) error) (File, error) {
 	ctx, dog, stop := newWatchdog(ctx, c.config.IdleTimeout)
