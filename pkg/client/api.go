@@ -24,6 +24,8 @@ const (
 	// absenceTimeout is how long a replica is waited for that may be starting; between two looks absencePause passes.
 	absenceTimeout = 3 * time.Second
 	absencePause   = 100 * time.Millisecond
+	// firstTry is how long a first replica is waited for before another one is asked; each further one gets twice as long.
+	firstTry = 3 * time.Second
 )
 
 // OpenJob opens a job with options, or returns it as it is when it is there. Its errors, like those of all calls of the control API, are
@@ -83,7 +85,8 @@ func (c *Client) Jobs(ctx context.Context, queue string) iter.Seq2[events.JobSta
 	}
 }
 
-// ask asks an endpoint. Only that nobody is there is tried again: what was sent may have been done.
+// ask asks an endpoint. All of them may be asked again, so a replica that does not answer, frozen perhaps, costs seconds: the next try most
+// likely meets another one.
 func ask[A, Q events.APIPayload](ctx context.Context, c *Client, endpoint string, q Q, timeout time.Duration) (none A, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -104,10 +107,15 @@ func ask[A, Q events.APIPayload](ctx context.Context, c *Client, endpoint string
 
 // present sends a request, again and again for a while when nobody listens.
 func (c *Client) present(ctx context.Context, request *nats.Msg) (*nats.Msg, error) {
+	patience := firstTry
 	for end := time.Now().Add(absenceTimeout); ; {
-		answer, err := c.bus.JetStream().Conn().RequestMsgWithContext(ctx, request)
+		answer, err := c.try(ctx, request, patience)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			patience *= 2
+			continue
+		}
 		if !errors.Is(err, nats.ErrNoResponders) {
-			return answer, err //nolint:wrapcheck // its caller says what was asked
+			return answer, err
 		}
 		if time.Now().After(end) {
 			return nil, ErrNoAPI
@@ -120,4 +128,11 @@ func (c *Client) present(ctx context.Context, request *nats.Msg) (*nats.Msg, err
 		case <-pause.C:
 		}
 	}
+}
+
+// try sends a request once, and waits so long at most.
+func (c *Client) try(ctx context.Context, request *nats.Msg, patience time.Duration) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.bus.JetStream().Conn().RequestMsgWithContext(ctx, request) //nolint:wrapcheck // its caller says what was asked
 }

@@ -76,8 +76,9 @@ func setHold(b *events.Batch, code, message string, at time.Time) {
 	b.Why, b.NextTryAt = code, nil
 }
 
-// failed is a call that failed and can be repeated: again after a delay that grows. The state says so when the reason is new, and after many
-// failures asks for attention.
+// failed is a call that failed and can be repeated: again after a delay that grows, which the state tells, or the sweeper would not wait.
+// While a create is unanswered it tells new reasons only, since every change of it makes other processes wait anew. After many failures it
+// asks for attention.
 func (d *drive) failed(ctx context.Context, why string, err error) (step, error) {
 	if ctx.Err() != nil {
 		return step{}, ctx.Err()
@@ -89,7 +90,7 @@ func (d *drive) failed(ctx context.Context, why string, err error) (step, error)
 	switch {
 	case d.memory.failures == alarmFailures:
 		return next, d.note(ctx, d.waiting(why, err, delay), events.BatchNeedsAttention)
-	case d.batch.Why != why:
+	case d.batch.Why != why || unsent(d.batch.State):
 		return next, d.note(ctx, d.waiting(why, err, delay))
 	}
 	return next, nil

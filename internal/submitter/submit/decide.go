@@ -123,7 +123,7 @@ func decideUnsent(v *view) action {
 
 // untilNextTry is a courtesy to the provider and no safety: it is by the state's clock, so it is bounded.
 func (v *view) untilNextTry() time.Duration {
-	if v.batch.NextTryAt == nil {
+	if v.batch.NextTryAt == nil || v.memory.untried() {
 		return 0
 	}
 	return min(v.batch.NextTryAt.Sub(v.now), longestWait)

@@ -42,6 +42,10 @@ func (m *memory) entered(b *jobs.Batch, now time.Time) {
 // noted takes note of a change of what b says of itself, its state being the same.
 func (m *memory) noted(b *jobs.Batch) { m.revision = b.Revision }
 
+// untried reports whether nothing has failed for this process yet: a wait that the state tells of is then another one's, perhaps of one with
+// other settings, and a first try of one's own is worth it.
+func (m *memory) untried() bool { return m.failures == 0 && m.refusals == 0 }
+
 // memories are this process' memories by batch key, and the locks that keep two drives of one process from the same batch.
 type memories struct {
 	mu    sync.Mutex
@@ -64,6 +68,14 @@ func (m *memories) take(key string) (*memory, bool) {
 	}
 	found.busy = true
 	return found, true
+}
+
+// untried is [memory.untried] of a batch that no drive has now.
+func (m *memories) untried(key string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.byKey[key]
+	return !ok || !found.busy && found.untried()
 }
 
 // give ends what take began. With forget nothing is kept.

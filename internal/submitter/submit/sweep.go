@@ -81,12 +81,17 @@ func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
 		if waits(&b.Batch) || cancelled {
 			known[b.StateKey()] = struct{}{}
 		}
-		if isDue(&b.Batch, cancelled, now) {
+		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {
 			due = append(due, name{b.Queue, b.Job, b.N})
 		}
 	}
 	s.memories.keep(known)
 	return due, nil
+}
+
+// unsent reports whether no POST of a batch in this state can be under way.
+func unsent(state events.BatchState) bool {
+	return state == events.BatchPlanned || state == events.BatchUploaded
 }
 
 // waits reports whether a batch is still on its way to the provider.
