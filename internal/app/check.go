@@ -61,5 +61,8 @@ func (f TimeFlags) CheckTimes() error {
 			faults = append(faults, fmt.Errorf("--%s: %s is negative", flag.name, flag.value))
 		}
 	}
+	if f.Linger%time.Second != 0 {
+		faults = append(faults, fmt.Errorf("--linger: %s is not in whole seconds", f.Linger))
+	}
 	return errors.Join(faults...)
 }
