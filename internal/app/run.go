@@ -58,6 +58,9 @@ func (m *monitor) supervise(ctx context.Context, o *Options, services []Service)
 	return supervise(ctx, services)
 }
 
+// advisedPayload is the max_payload that docs/operations.md asks for: what the embedded server takes.
+const advisedPayload = 8 << 20
+
 // deps is what one service is built from.
 type deps struct {
 	options *Options
@@ -95,6 +98,10 @@ func open(ctx context.Context, o *Options, nc *nats.Conn, name string, first boo
 	if first {
 		if err := topologyOf(ctx, o, bus); err != nil {
 			return nil, err
+		}
+		if size := bus.MaxPayload(); size < advisedPayload {
+			o.Log.Warn().Int("max_payload", size).Int("advised", advisedPayload).
+				Msg("the server takes small messages only: larger rows and answers travel as objects, which is slower")
 		}
 	}
 	busID, err := bus.BusID(ctx)

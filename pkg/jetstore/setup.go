@@ -35,7 +35,7 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 	for _, want := range streams(s) {
 		d, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) { return w.stream(ctx, want) })
 		if err != nil {
-			return fmt.Errorf("set up stream %s: %w", want.Name, err)
+			return fmt.Errorf("set up stream %s: %w", want.Name, explain(err))
 		}
 		drift = append(drift, d...)
 	}
@@ -50,6 +50,14 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 		return &DriftError{Differences: drift}
 	}
 	return nil
+}
+
+// explain says what silence most likely means: the server has no way to say that it has no JetStream.
+func explain(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) {
+		return fmt.Errorf("nobody answers for JetStream: is it enabled on this server and for this account? %w", err)
+	}
+	return err
 }
 
 func skipped(s Settings) []string {
