@@ -240,32 +240,35 @@ func TestTheAPIIsOneMicroServiceWithTwoReplicas(t *testing.T) {
 }
 
 type info struct {
+	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Endpoints []struct {
 		Subject string `json:"subject"`
 	} `json:"endpoints"`
 }
 
-// infos asks all micro services who they are, and reads n answers.
+// infos asks all micro services who they are, again and again until n have answered: a replica that is starting does not hear it yet.
 func (r *rig) infos(n int) (all []info) {
 	r.t.Helper()
 	answers, err := r.Conn.SubscribeSync(r.Conn.NewInbox())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.Conn.PublishRequest("$SRV.INFO", answers.Subject, nil); err != nil {
-		r.t.Fatal(err)
-	}
-	for range n {
-		m, err := answers.NextMsgWithContext(r.t.Context())
-		if err != nil {
+	known := make(map[string]bool)
+	for end := time.Now().Add(30 * time.Second); len(all) < n && time.Now().Before(end); {
+		if err := r.Conn.PublishRequest("$SRV.INFO", answers.Subject, nil); err != nil {
 			r.t.Fatal(err)
 		}
-		var i info
-		if err := json.Unmarshal(m.Data, &i); err != nil {
-			r.t.Fatal(err)
+		for m, err := answers.NextMsg(100 * time.Millisecond); err == nil; m, err = answers.NextMsg(100 * time.Millisecond) {
+			var i info
+			if err := json.Unmarshal(m.Data, &i); err != nil {
+				r.t.Fatal(err)
+			}
+			if !known[i.ID] {
+				known[i.ID] = true
+				all = append(all, i)
+			}
 		}
-		all = append(all, i)
 	}
 	return all
 }
