@@ -48,6 +48,7 @@ func (f TimeFlags) CheckTimes() error {
 	}{
 		{"create-timeout", f.CreateTimeout},
 		{"quiet-period", f.QuietPeriod},
+		{"upload-allowance", f.UploadAllowance},
 		{"poll-floor", f.PollFloor},
 		{"poll-ceiling", f.PollCeiling},
 		{"patience", f.Patience},

@@ -82,8 +82,9 @@ func buildSubmitter(d *deps) (Service, error) {
 	batches, err := submit.New(submit.Config{
 		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe, BusID: d.busID,
 		Provider:      providers(d.clients, func(c *doubleword.Client) submit.Provider { return c }),
-		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, FirstPollInterval: s.PollFloor,
-		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
+		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, UploadAllowance: s.UploadAllowance,
+		FirstPollInterval: s.PollFloor,
+		SweepInterval:     s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
 	if err != nil {
 		return nil, err

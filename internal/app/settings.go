@@ -6,20 +6,22 @@ import "time"
 type Settings struct {
 	CreateTimeout time.Duration // deadline of the paid POST
 	QuietPeriod   time.Duration // beyond it, until an unanswered create is taken for settled: server slack and list lag
-	PollFloor     time.Duration // the shortest time between two polls of a batch
-	PollCeiling   time.Duration // the longest
-	Patience      time.Duration // how long 401, 404 and silence are taken for an outage
-	MissingGrace  time.Duration // wait for rows that neither file of a finished batch holds
-	CancelGrace   time.Duration // the same after a cancel; 0: the job's policy says
-	SweepInterval time.Duration // how often each service looks for work that lost its trigger
-	DrainTimeout  time.Duration // how long work in flight may go on after the stop
-	Linger        time.Duration // length of a rolling job's time window; 0: the policy says
+	// UploadAllowance is how long the second upload of a fence may go without a sign of life before another replica fences anew.
+	UploadAllowance time.Duration
+	PollFloor       time.Duration // the shortest time between two polls of a batch
+	PollCeiling     time.Duration // the longest
+	Patience        time.Duration // how long 401, 404 and silence are taken for an outage
+	MissingGrace    time.Duration // wait for rows that neither file of a finished batch holds
+	CancelGrace     time.Duration // the same after a cancel; 0: the job's policy says
+	SweepInterval   time.Duration // how often each service looks for work that lost its trigger
+	DrainTimeout    time.Duration // how long work in flight may go on after the stop
+	Linger          time.Duration // length of a rolling job's time window; 0: the policy says
 }
 
 // DefaultSettings are for the real provider.
 func DefaultSettings() Settings {
 	return Settings{
-		CreateTimeout: 5 * time.Minute, QuietPeriod: 10 * time.Minute,
+		CreateTimeout: 5 * time.Minute, QuietPeriod: 10 * time.Minute, UploadAllowance: 30 * time.Minute,
 		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute,
 		MissingGrace: 2 * time.Minute, SweepInterval: time.Minute, DrainTimeout: 10 * time.Second,
 	}
@@ -28,7 +30,7 @@ func DefaultSettings() Settings {
 // SimulatedSettings are for the simulator beside us, which has no hours to wait for: about a second each.
 func SimulatedSettings() Settings {
 	return Settings{
-		CreateTimeout: 5 * time.Second, QuietPeriod: time.Second,
+		CreateTimeout: 5 * time.Second, QuietPeriod: time.Second, UploadAllowance: 10 * time.Second,
 		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second,
 		MissingGrace: time.Second, CancelGrace: time.Second, SweepInterval: 2 * time.Second, DrainTimeout: 5 * time.Second,
 	}
@@ -36,16 +38,17 @@ func SimulatedSettings() Settings {
 
 // TimeFlags are the flags for [Settings]; 0 keeps the default.
 type TimeFlags struct {
-	CreateTimeout time.Duration `placeholder:"DURATION" help:"Deadline of the paid call that creates a batch. Default 5m; 5s when simulated."`
-	QuietPeriod   time.Duration `placeholder:"DURATION" help:"Wait beyond it before an unanswered create is looked for and fenced. Default 10m; 1s when simulated."`
-	PollFloor     time.Duration `placeholder:"DURATION" help:"Shortest time between two polls of a batch. Default 30s; 1s when simulated."`
-	PollCeiling   time.Duration `placeholder:"DURATION" help:"Longest time between two polls of a batch. Default 10m; 2s when simulated."`
-	Patience      time.Duration `placeholder:"DURATION" help:"How long 401, 404 and silence are taken for an outage of the provider. Default 15m; 30s when simulated."`
-	MissingGrace  time.Duration `placeholder:"DURATION" help:"Wait for rows that no file of a finished batch holds. Default 2m; 1s when simulated."`
-	CancelGrace   time.Duration `placeholder:"DURATION" help:"The same after a cancel. Default: the job's policy, 1h; 1s when simulated."`
-	SweepInterval time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
-	DrainTimeout  time.Duration `placeholder:"DURATION" help:"How long work in flight may go on after the stop. Default 10s; 5s when simulated."`
-	Linger        time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
+	CreateTimeout   time.Duration `placeholder:"DURATION" help:"Deadline of the paid call that creates a batch. Default 5m; 5s when simulated."`
+	QuietPeriod     time.Duration `placeholder:"DURATION" help:"Wait beyond it before an unanswered create is looked for and fenced. Default 10m; 1s when simulated."`
+	UploadAllowance time.Duration `placeholder:"DURATION" help:"How long a fence's second upload may show no sign of life before another replica takes over. Default 30m; 10s when simulated."`
+	PollFloor       time.Duration `placeholder:"DURATION" help:"Shortest time between two polls of a batch. Default 30s; 1s when simulated."`
+	PollCeiling     time.Duration `placeholder:"DURATION" help:"Longest time between two polls of a batch. Default 10m; 2s when simulated."`
+	Patience        time.Duration `placeholder:"DURATION" help:"How long 401, 404 and silence are taken for an outage of the provider. Default 15m; 30s when simulated."`
+	MissingGrace    time.Duration `placeholder:"DURATION" help:"Wait for rows that no file of a finished batch holds. Default 2m; 1s when simulated."`
+	CancelGrace     time.Duration `placeholder:"DURATION" help:"The same after a cancel. Default: the job's policy, 1h; 1s when simulated."`
+	SweepInterval   time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
+	DrainTimeout    time.Duration `placeholder:"DURATION" help:"How long work in flight may go on after the stop. Default 10s; 5s when simulated."`
+	Linger          time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
 }
 
 // Settings are def with what the flags say in its place.
@@ -56,6 +59,7 @@ func (s Settings) orElse(def Settings) Settings {
 	for _, pair := range []struct{ value, otherwise *time.Duration }{
 		{&s.CreateTimeout, &def.CreateTimeout},
 		{&s.QuietPeriod, &def.QuietPeriod},
+		{&s.UploadAllowance, &def.UploadAllowance},
 		{&s.PollFloor, &def.PollFloor},
 		{&s.PollCeiling, &def.PollCeiling},
 		{&s.Patience, &def.Patience},
