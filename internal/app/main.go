@@ -83,8 +83,10 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
 		Settings: f.Settings(DefaultSettings()),
 	}
+	armed, armErr := failpoints(env)
+	o.Failpoints = armed
 	f.OnError = func(err error) { o.Log.Error().Err(err).Msg("bus") }
-	return o, errors.Join(keyErr, levelErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
+	return o, errors.Join(keyErr, levelErr, armErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
 }
 
 // checkRest looks at what has no check of its own.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/batchbus/batchbus/internal/failpoint"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	Admin string
 	// Registry takes the metrics; nil: one of Run's own.
 	Registry *prometheus.Registry
+	// Failpoints hear of every outside effect of the services; nil, as everywhere but in tests: nobody does.
+	Failpoints *failpoint.Registry
 	// Ready, when set, is called once all services run.
 	Ready func()
 }

@@ -10,15 +10,18 @@ import (
 // clients are the provider's clients by key name.
 type clients map[string]*doubleword.Client
 
-// newClients makes the clients; their calls are counted.
-func newClients(o *Options, m *obs.Metrics) (clients, error) {
+// newClients makes the clients of one service; their calls are counted.
+func newClients(o *Options, m *obs.Metrics, service string) (clients, error) {
 	made := make(clients, len(o.Keys))
 	for name, key := range o.Keys {
 		transport := o.Transport
 		if transport == nil {
 			transport = doubleword.NewTransport()
 		}
-		client, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout, Transport: m.Transport(transport)})
+		client, err := doubleword.New(doubleword.Config{
+			BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout,
+			Transport: o.Failpoints.Transport(service, m.Transport(transport)),
+		})
 		if err != nil {
 			return nil, fmt.Errorf("make client for key %q: %w", name, err)
 		}

@@ -26,10 +26,6 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer admin.close(ctx)
-	made, err := newClients(&o, m.metrics)
-	if err != nil {
-		return err
-	}
 	services := make([]Service, 0, len(o.Services))
 	for i, name := range o.Services {
 		d, err := connect(ctx, &o, m, name, i == 0)
@@ -37,7 +33,6 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 		defer d.nc.Close()
-		d.clients = made
 		service, err := build(name, d)
 		if err != nil {
 			return fmt.Errorf("build %s: %w", name, err)
@@ -84,6 +79,10 @@ func connect(ctx context.Context, o *Options, m *monitor, name string, first boo
 		return nil, err
 	}
 	d.observe = m.connected(name, d, first)
+	if d.clients, err = newClients(o, m.metrics, name); err != nil {
+		nc.Close()
+		return nil, err
+	}
 	return d, nil
 }
 
@@ -95,6 +94,7 @@ func open(ctx context.Context, o *Options, nc *nats.Conn, name string, first boo
 	if err != nil {
 		return nil, err
 	}
+	bus = bus.Probed(o.Failpoints.Probe(name))
 	if first {
 		if err := topologyOf(ctx, o, bus); err != nil {
 			return nil, err

@@ -41,11 +41,24 @@ func (s *Store) Commit(ctx context.Context, changes ...Change) ([]uint64, error)
 		return nil, fmt.Errorf("commit: %d changes, between 1 and %d are possible", len(changes), maxChanges)
 	}
 	c := commit{store: s, changes: changes, nonce: rand.Text()}
+	defer c.effect()()
 	revisions, err := c.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("commit %s: %w", changes[0].Subject, err)
 	}
 	return revisions, nil
+}
+
+// effect tells the probe.
+func (c *commit) effect() (after func()) {
+	if c.store.probe == nil {
+		return nothing
+	}
+	subjects := make([]string, len(c.changes))
+	for i, change := range c.changes {
+		subjects[i] = change.Subject
+	}
+	return c.store.probe(Effect{Verb: VerbCommit, Subjects: subjects})
 }
 
 type commit struct {

@@ -3,6 +3,7 @@ package jetstore
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,11 +23,13 @@ type Delivery struct {
 	Delivered int       // how many times it was delivered, this one included
 	Pending   uint64    // messages of the consumer behind this one, when it was delivered
 
-	message  answerable
-	answered func(Answer, int)
+	message answerable
+	store   *Store
+	hooks   Hooks
+	done    *atomic.Bool // an answer was sent
 }
 
-func deliveryOf(m jetstream.Msg) (Delivery, error) {
+func (p *puller) deliveryOf(m jetstream.Msg) (Delivery, error) {
 	meta, err := m.Metadata()
 	if err != nil {
 		return Delivery{}, fmt.Errorf("read delivery: %w", err)
@@ -34,37 +37,42 @@ func deliveryOf(m jetstream.Msg) (Delivery, error) {
 	return Delivery{
 		Stream: meta.Stream, Consumer: meta.Consumer, Subject: m.Subject(), Header: m.Headers(), Data: m.Data(),
 		Sequence: meta.Sequence.Stream, At: meta.Timestamp, Delivered: int(meta.NumDelivered), Pending: meta.NumPending,
-		message: m,
+		message: m, store: p.store, hooks: p.hooks, done: new(atomic.Bool),
 	}, nil
 }
 
 // Ack says that the message is done. It does not wait: if the word gets lost, the message is delivered again.
-func (d Delivery) Ack() error { return d.answer("ack", Acked, d.message.Ack()) }
+func (d Delivery) Ack() error { return d.answer("ack", Acked, d.message.Ack) }
 
 // AckSync is Ack and waits for the server's confirmation, 15 times as slow. After an error: done or not.
 func (d Delivery) AckSync(ctx context.Context) error {
-	return d.answer("ack", Acked, d.message.DoubleAck(ctx))
+	return d.answer("ack", Acked, func() error { return d.message.DoubleAck(ctx) })
 }
 
 // Nak gives the message back, to be delivered again after the delay. It does not wait; if the word gets lost, the message is
 // delivered again after the consumer's AckWait.
 func (d Delivery) Nak(delay time.Duration) error {
-	return d.answer("nak", GivenBack, d.message.NakWithDelay(delay))
+	return d.answer("nak", GivenBack, func() error { return d.message.NakWithDelay(delay) })
 }
 
 // InProgress starts the consumer's AckWait anew. [Store.Each] and [Store.Batches] do it by themselves while a handler runs.
 func (d Delivery) InProgress() error { return d.said("keep", d.message.InProgress()) }
 
 // term ends the message without a result. Only [settle] calls it, after a dead letter is stored.
-func (d Delivery) term() error { return d.answer("terminate", Terminated, d.message.Term()) }
+func (d Delivery) term() error { return d.answer("terminate", Terminated, d.message.Term) }
 
 // size is about what the server counts for a message.
 func (d Delivery) size() int { return len(d.Subject) + headerSize(d.Header) + len(d.Data) }
 
 // answer tells the hook of an answer that was sent. An answer that is not confirmed may have been.
-func (d Delivery) answer(verb string, answer Answer, err error) error {
-	if err == nil && d.answered != nil {
-		d.answered(answer, d.Delivered)
+func (d Delivery) answer(verb string, answer Answer, send func() error) error {
+	if !d.done.Load() {
+		defer d.store.on(Verb(answer), d.Subject)()
+	}
+	err := send()
+	if err == nil {
+		d.done.Store(true)
+		d.hooks.answered(answer, d.Delivered)
 	}
 	return d.said(verb, err)
 }

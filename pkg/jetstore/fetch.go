@@ -129,12 +129,11 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 		return ctx.Err()
 	}
 	for m := range batch.Messages() {
-		d, err := deliveryOf(m)
+		d, err := p.deliveryOf(m)
 		if err != nil {
 			p.hooks.report(m.Subject(), err)
 			continue
 		}
-		d.answered = p.hooks.answered
 		take(d)
 	}
 	if err := batch.Error(); err != nil && !over(err) {

@@ -102,7 +102,7 @@ func (p *puller) collectLeftovers(ctx context.Context, floor uint64, o BatchOpti
 		}
 		d := Delivery{
 			Stream: p.stream, Consumer: p.consumer, Subject: m.Subject, Header: m.Header, Data: m.Data, Sequence: m.Sequence, At: m.At,
-			Delivered: 1, answered: p.hooks.answered,
+			Delivered: 1, store: p.store, hooks: p.hooks, done: new(atomic.Bool),
 			message: &leftover{store: p.store, stream: p.stream, sequence: m.Sequence},
 		}
 		batch = append(batch, d)

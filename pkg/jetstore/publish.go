@@ -14,6 +14,7 @@ import (
 //
 // [ErrExists], [ErrTooBig] and other refusals: nothing was stored. After the end of ctx: stored or not.
 func (s *Store) Publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
+	defer s.publishes(m)()
 	for pause := newPause(); ; {
 		ack, err := s.publishOnce(ctx, m, opts)
 		if err == nil {

@@ -168,6 +168,7 @@ func (s *Store) SubjectCounts(ctx context.Context, stream, filter string) (map[s
 // Purge deletes the messages on a subject, which may have wildcards, up to and including a sequence; 0 means all of them.
 // It is idempotent. After an error they may be deleted or not.
 func (s *Store) Purge(ctx context.Context, stream, subject string, upTo uint64) error {
+	defer s.on(VerbPurge, subject)()
 	request := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
 	if upTo > 0 {
 		request = append(request, jetstream.WithPurgeSequence(upTo+1)) // the server's bound is exclusive

@@ -22,8 +22,9 @@ const asyncMaxPending = 1 << 20
 // Store reads and writes batchbus' streams over one connection. It is safe for concurrent use and holds nothing that needs
 // closing; it ends with its connection.
 type Store struct {
-	nc *nats.Conn
-	js jetstream.JetStream
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	probe Probe // nil: nobody listens
 }
 
 // Open makes a store on a connection. It asks the server nothing, so it succeeds while the server is away, and it needs no

@@ -51,6 +51,7 @@ func storedObject(info jetstream.ObjectInfo, at time.Time) StoredObject {
 
 // DeleteObject deletes an object and every trace of its name. It is idempotent. After an error it may be deleted or not.
 func (s *Store) DeleteObject(ctx context.Context, name string) error {
+	defer s.on(VerbDelete, name)()
 	bucket, err := s.js.ObjectStore(ctx, BucketObjects)
 	if err != nil {
 		return fmt.Errorf("delete object %s: %w", name, err)

@@ -48,9 +48,10 @@ func (w *Window) Publish(ctx context.Context, m *nats.Msg, settled func(Ack)) er
 			return err
 		}
 	}
-	p := pending{message: m, settled: settled}
+	p := pending{message: m, settled: settled, after: w.store.publishes(m)}
 	p.send(w.store.js)
 	if p.err != nil && Classify(p.err) != Again {
+		p.after()
 		return refusal(m.Subject, p.err)
 	}
 	w.ring[(w.head+w.count)%len(w.ring)] = p
@@ -96,6 +97,7 @@ func (w *Window) drop() {
 func (w *Window) settleOldest(ctx context.Context) error {
 	ack, err := w.await(ctx)
 	settled := w.ring[w.head].settled
+	w.ring[w.head].after()
 	w.ring[w.head] = pending{}
 	w.head, w.count = (w.head+1)%len(w.ring), w.count-1
 	if err == nil && settled != nil {
@@ -140,6 +142,7 @@ func (w *Window) resend() {
 type pending struct {
 	message *nats.Msg
 	settled func(Ack)
+	after   func() // for the probe
 	future  jetstream.PubAckFuture
 	err     error
 }
