@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
+	"github.com/batchbus/batchbus/test/rig"
 )
 
 const (
@@ -25,7 +26,7 @@ func bigInput() io.ReadCloser {
 	go func() {
 		filler := strings.Repeat("All work and no play makes a dull batch. ", 20)
 		for i := range bigRows {
-			if _, err := io.WriteString(writer, chat(rowID(i), "m", fmt.Sprintf("%d %s", i, filler))); err != nil {
+			if _, err := io.WriteString(writer, rig.Chat(rig.RowID(i), "m", fmt.Sprintf("%d %s", i, filler))); err != nil {
 				return // nobody reads any more
 			}
 		}
@@ -36,48 +37,48 @@ func bigInput() io.ReadCloser {
 
 //nolint:paralleltest // its memory is measured
 func TestEachServiceMayBeKilledInTheMiddleOfABigJob(t *testing.T) {
-	d := deploy(t, shape{replicas: 1, simulator: []string{"--rows-per-second=10000"}})
+	d := rig.Deploy(t, rig.Shape{Replicas: 1, Simulator: []string{"--rows-per-second=10000"}})
 	began := time.Now()
 	published := make(chan error, 1)
 	input := bigInput()
 	defer input.Close()
-	go func() { published <- d.tryPublish(within(t), "big", input) }()
+	go func() { published <- d.TryPublish(rig.Patiently(t), "big", input) }()
 
-	eventually(t, "ingest is at it", func() bool { return d.count(jetstore.StreamRows) > 20 })
-	d.killAndRestart("ingest")
-	d.await(events.BatchIsPlanned, "big")
-	d.killAndRestart("submitter")
-	d.await(events.BatchIsSubmitted, "big")
-	d.killAndRestart("poller")
-	eventually(t, "the collector is at it", func() bool { return d.count(jetstore.StreamResults) > 1000 })
-	d.killAndRestart("collector")
-	if d.stands(jetstore.StreamEvents, events.EventSubject(events.JobDone, queue, "big", ">")) {
+	rig.Eventually(t, "ingest is at it", func() bool { return d.Count(jetstore.StreamRows) > 20 })
+	d.KillAndRestart("ingest")
+	d.Await(events.BatchIsPlanned, "big")
+	d.KillAndRestart("submitter")
+	d.Await(events.BatchIsSubmitted, "big")
+	d.KillAndRestart("poller")
+	rig.Eventually(t, "the collector is at it", func() bool { return d.Count(jetstore.StreamResults) > 1000 })
+	d.KillAndRestart("collector")
+	if d.Happened(events.JobDone, "big") {
 		t.Error("the job was done before the last kill")
 	}
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
-	d.await(events.JobDone, "big")
+	d.Await(events.JobDone, "big")
 	t.Logf("%d rows in %s", bigRows, time.Since(began).Round(time.Second))
 
-	d.wantAllSucceeded("big", bigRows)
-	d.wantPaid(3, bigRows)
-	d.wantLittleMemory()
+	d.WantAllSucceeded("big", bigRows)
+	d.WantPaid(3, bigRows)
+	wantLittleMemory(t, d)
 }
 
 // wantLittleMemory checks the most memory that each service process has had.
-func (d *deployment) wantLittleMemory() {
-	d.t.Helper()
+func wantLittleMemory(t *testing.T, d *rig.Deployment) {
+	t.Helper()
 	if runtime.GOOS != "linux" {
-		d.t.Log("NOT CHECKED: the peak memory of other processes is only read on Linux")
+		t.Log("NOT CHECKED: the peak memory of other processes is only read on Linux")
 		return
 	}
-	for name, replicas := range d.running {
+	for name, replicas := range d.Running {
 		for _, p := range replicas {
-			p.measure()
-			d.t.Logf("%s: at most %d MiB", name, p.peak>>20)
-			if p.peak == 0 || p.peak > maxMemory {
-				d.t.Errorf("%s had %d MiB resident, want at most %d", name, p.peak>>20, maxMemory>>20)
+			p.Measure()
+			t.Logf("%s: at most %d MiB", name, p.Peak>>20)
+			if p.Peak == 0 || p.Peak > maxMemory {
+				t.Errorf("%s had %d MiB resident, want at most %d", name, p.Peak>>20, maxMemory>>20)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
+	"github.com/batchbus/batchbus/test/rig"
 )
 
 // outageVariable sets how long NATS stays dead, such as 2m; the default keeps the gate short.
@@ -29,16 +30,16 @@ func outage(t *testing.T) time.Duration {
 func TestADeadNATSInTheMiddleLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	const rows, models, later = 5000, 5, 2000
-	d := deploy(t, shape{replicas: 2, simulator: []string{"--rows-per-second=200"}})
-	d.publish("running", strings.NewReader(numbered(rows, models)))
-	eventually(t, "results come", func() bool { return d.count(jetstore.StreamResults) > 100 })
-	d.bus.kill()
-	if d.count(jetstore.StreamResults) != 0 {
+	d := rig.Deploy(t, rig.Shape{Replicas: 2, Simulator: []string{"--rows-per-second=200"}})
+	d.Publish("running", strings.NewReader(rig.Numbered(rows, models)))
+	rig.Eventually(t, "results come", func() bool { return d.Count(jetstore.StreamResults) > 100 })
+	d.Bus.Kill()
+	if d.Count(jetstore.StreamResults) != 0 {
 		t.Fatal("NATS still answers")
 	}
 	published := make(chan error, 1)
-	ctx := within(t)
-	go func() { published <- d.tryPublish(ctx, "knocking", strings.NewReader(numbered(later, 1))) }()
+	ctx := rig.Patiently(t)
+	go func() { published <- d.TryPublish(ctx, "knocking", strings.NewReader(rig.Numbered(later, 1))) }()
 
 	dead := time.NewTimer(outage(t))
 	defer dead.Stop()
@@ -47,14 +48,14 @@ func TestADeadNATSInTheMiddleLosesAndDoublesNothing(t *testing.T) {
 	case err := <-published:
 		t.Fatalf("rows were published to a dead bus: %v", err)
 	}
-	d.bus.start()
+	d.Bus.Start()
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
 	for job, n := range map[string]int{"running": rows, "knocking": later} {
-		d.await(events.JobDone, job)
-		d.wantAllSucceeded(job, n)
+		d.Await(events.JobDone, job)
+		d.WantAllSucceeded(job, n)
 	}
-	d.wantPaid(models+1, rows+later)
-	d.wantQuietEnd() // none has ended before: a dead bus is waited for
+	d.WantPaid(models+1, rows+later)
+	d.WantQuietEnd() // none has ended before: a dead bus is waited for
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
+	"github.com/batchbus/batchbus/test/rig"
 )
 
 const (
@@ -32,9 +33,9 @@ func rollingPublisher(ctx context.Context, conn *nats.Conn, n int) error {
 	pace := time.NewTicker(rowsInterval)
 	defer pace.Stop()
 	for i := range rowsEach {
-		row := chat(fmt.Sprintf("p%d-%04d", n, i), "m", "hello")
+		row := rig.Chat(fmt.Sprintf("p%d-%04d", n, i), "m", "hello")
 		if i%10 == 0 {
-			row = chat("same", "m", "hello")
+			row = rig.Chat("same", "m", "hello")
 		}
 		m := nats.NewMsg("batchbus.requests.default")
 		m.Data = []byte(row)
@@ -53,26 +54,26 @@ func rollingPublisher(ctx context.Context, conn *nats.Conn, n int) error {
 
 func TestRollingJobsOfThreePublishersSealThemselvesWhileAReplicaDies(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, shape{replicas: 2, services: []string{"--linger=4s"}})
-	group, ctx := errgroup.WithContext(within(t))
+	d := rig.Deploy(t, rig.Shape{Replicas: 2, Services: []string{"--linger=4s"}})
+	group, ctx := errgroup.WithContext(rig.Patiently(t))
 	for n := range publishers {
-		conn := d.connect()
+		conn := d.Connect()
 		group.Go(func() error { return rollingPublisher(ctx, conn, n) })
 	}
-	eventually(t, "rows are ingested", func() bool { return d.count(jetstore.StreamRows) > 10 })
-	d.killAndRestart("ingest")
+	rig.Eventually(t, "rows are ingested", func() bool { return d.Count(jetstore.StreamRows) > 10 })
+	d.KillAndRestart("ingest")
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	rolling := d.rollingJobs(publishers * rowsEach)
+	rolling := rollingJobs(t, d, publishers*rowsEach)
 	if len(rolling) < 3 {
 		t.Errorf("jobs %v: want several windows", rolling)
 	}
 	var total, letters int
 	answered := map[string]string{}
 	for _, job := range rolling {
-		d.await(events.JobDone, job)
-		results := d.results(job)
+		d.Await(events.JobDone, job)
+		results := d.Results(job)
 		total += len(results)
 		for id, r := range results {
 			if id == "same" {
@@ -83,7 +84,7 @@ func TestRollingJobsOfThreePublishersSealThemselvesWhileAReplicaDies(t *testing.
 			}
 			answered[id] = job
 		}
-		for _, l := range d.deadLetters(job) {
+		for _, l := range d.DeadLetters(job) {
 			letters++
 			if l.Code != events.DLDuplicate || l.CustomID != "same" {
 				t.Errorf("dead letter %s", l.Raw)
@@ -93,22 +94,22 @@ func TestRollingJobsOfThreePublishersSealThemselvesWhileAReplicaDies(t *testing.
 	if want := publishers * rowsEach * 9 / 10; len(answered) != want || total+letters != publishers*rowsEach {
 		t.Errorf("%d rows answered, want %d; %d results and %d dead letters for %d rows", len(answered), want, total, letters, publishers*rowsEach)
 	}
-	d.wantPaid(len(rolling), total)
+	d.WantPaid(len(rolling), total)
 }
 
 // rollingJobs waits until every row has its result or dead letter, and returns the jobs that the results belong to.
-func (d *deployment) rollingJobs(rows uint64) []string {
-	d.t.Helper()
-	eventually(d.t, "every row has its end", func() bool {
-		return d.count(jetstore.StreamResults)+d.count(jetstore.StreamDeadletters) >= rows
+func rollingJobs(t *testing.T, d *rig.Deployment, rows uint64) []string {
+	t.Helper()
+	rig.Eventually(t, "every row has its end", func() bool {
+		return d.Count(jetstore.StreamResults)+d.Count(jetstore.StreamDeadletters) >= rows
 	})
-	stream, err := d.js.Stream(within(d.t), jetstore.StreamResults)
+	stream, err := d.JS.Stream(rig.Patiently(t), jetstore.StreamResults)
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
-	info, err := stream.Info(within(d.t), jetstream.WithSubjectFilter("batchbus.results.default.>"))
+	info, err := stream.Info(rig.Patiently(t), jetstream.WithSubjectFilter("batchbus.results.default.>"))
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	name := regexp.MustCompile(`^auto-\d{8}T\d{6}Z-4$`)
 	var rolling []string
@@ -118,7 +119,7 @@ func (d *deployment) rollingJobs(rows uint64) []string {
 			continue
 		}
 		if !name.MatchString(job) {
-			d.t.Errorf("a rolling job is called %s", job)
+			t.Errorf("a rolling job is called %s", job)
 		}
 		rolling = append(rolling, job)
 	}

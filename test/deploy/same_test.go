@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/test/rig"
 )
 
 // answer is what must be equal wherever a row is run.
@@ -29,13 +29,13 @@ func mixture(t *testing.T) string {
 	text.Write(examples)
 	filler := strings.Repeat("All work and no play makes a dull batch. ", 20)
 	for i := range 600 {
-		id := rowID(i)
-		text.WriteString(chat(id, fmt.Sprintf("model-%d", i%3), fmt.Sprintf("%d %s", i, filler)))
+		id := rig.RowID(i)
+		text.WriteString(rig.Chat(id, fmt.Sprintf("model-%d", i%3), fmt.Sprintf("%d %s", i, filler)))
 		switch i % 60 {
 		case 7:
-			text.WriteString(chat(id, fmt.Sprintf("model-%d", i%3), fmt.Sprintf("%d %s", i, filler))) // duplicate
+			text.WriteString(rig.Chat(id, fmt.Sprintf("model-%d", i%3), fmt.Sprintf("%d %s", i, filler))) // duplicate
 		case 17:
-			text.WriteString(chat(id, "model-0", "something else")) // conflict
+			text.WriteString(rig.Chat(id, "model-0", "something else")) // conflict
 		case 27:
 			fmt.Fprintf(&text, "this is no JSON %d\n", i)
 		case 37:
@@ -58,27 +58,25 @@ func TestTheSameInputHasTheSameResultsInRunInDevAndInFourServicesOfTwoReplicas(t
 	}
 	t.Run("in batchbus dev", func(t *testing.T) {
 		t.Parallel()
-		address := freeAddress(t)
-		launch(t, "batchbus", nil, "dev", "--listen="+address, "--data="+t.TempDir(), "--simulate", "--simulator-seed=7")
-		d := &deployment{t: t, url: "nats://" + address}
-		d.openStore()
-		d.wantSame(input, results, letters)
+		address := rig.FreeAddress(t)
+		rig.Launch(t, "batchbus", nil, "dev", "--listen="+address, "--data="+t.TempDir(), "--simulate", "--simulator-seed=7")
+		d := rig.At(t, "nats://"+address)
+		wantSame(t, d, input, results, letters)
 	})
 	t.Run("in four services of two replicas", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, shape{replicas: 2})
-		d.wantSame(input, results, letters)
-		d.wantQuietEnd()
+		d := rig.Deploy(t, rig.Shape{Replicas: 2})
+		wantSame(t, d, input, results, letters)
+		d.WantQuietEnd()
 	})
 }
 
 // wantSame publishes the input and checks what becomes of it.
-func (d *deployment) wantSame(input string, wantResults map[string]answer, wantLetters []string) {
-	t := d.t
+func wantSame(t *testing.T, d *rig.Deployment, input string, wantResults map[string]answer, wantLetters []string) {
 	t.Helper()
-	d.publish("same", strings.NewReader(input))
-	d.await(events.JobDone, "same")
-	results := d.results("same")
+	d.Publish("same", strings.NewReader(input))
+	d.Await(events.JobDone, "same")
+	results := d.Results("same")
 	for id, want := range wantResults {
 		r := results[id]
 		if got := (answer{string(r.Outcome), string(r.Response), faultOf(t, r.Raw)}); got != want {
@@ -89,7 +87,7 @@ func (d *deployment) wantSame(input string, wantResults map[string]answer, wantL
 		t.Errorf("%d results, want %d", len(results), len(wantResults))
 	}
 	var letters []string
-	for _, l := range d.deadLetters("same") {
+	for _, l := range d.DeadLetters("same") {
 		letters = append(letters, letterOf(t, l.Raw))
 	}
 	slices.Sort(letters)
@@ -106,19 +104,15 @@ func runHere(t *testing.T, input string) (results map[string]answer, letters []s
 	if err := os.WriteFile(file, []byte(input), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program("batchbus"), "run", file, "--simulate", "--simulator-seed=7", "--format=event", "--out=out", "--json")
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, cleanEnv(), dieWithUs()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, _ := cmd.Output() // rows that failed are exit code 1
-	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Fatalf("batchbus run ends with %d\n%s\n%s", code, stdout, stderr.String())
+	run := rig.Command(t, dir, nil, "batchbus", "run", file, "--simulate", "--simulator-seed=7", "--format=event", "--out=out", "--json")
+	if run.Code != 1 { // some rows fail
+		t.Fatalf("batchbus run ends with %d\n%s\n%s", run.Code, run.Stdout, run.Stderr)
 	}
 	var files struct {
 		OutputFile string `json:"output_file"`
 		ErrorsFile string `json:"errors_file"`
 	}
-	if err := json.Unmarshal(stdout, &files); err != nil {
+	if err := json.Unmarshal(run.Stdout, &files); err != nil {
 		t.Fatal(err)
 	}
 	results = map[string]answer{}

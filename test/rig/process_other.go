@@ -1,10 +1,13 @@
 //go:build !linux
 
-package deploy_test
+package rig
 
 import "syscall"
 
 func dieWithUs() *syscall.SysProcAttr { return nil }
 
-// peakMemory is not known here; see the test that says so.
+// peakMemory is not known here.
 func peakMemory(int) int64 { return 0 }
+
+// standsStill is not known here.
+func standsStill(int) bool { return false }
