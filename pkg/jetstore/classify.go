@@ -30,6 +30,9 @@ func (o Outcome) String() string {
 
 // Server error codes that nats.go has no names for; see the server's errors.json.
 const (
+	codeAccountFull           jetstream.ErrorCode = 10002
+	codeServerFull            jetstream.ErrorCode = 10023
+	codeDiskFull              jetstream.ErrorCode = 10047
 	codeMessageExceedsMaximum jetstream.ErrorCode = 10054
 	codeWrongLastSequence     jetstream.ErrorCode = 10071
 	codeStoreFailed           jetstream.ErrorCode = 10077
@@ -46,6 +49,7 @@ const (
 //	10167 ingest queue full, 429, 5xx               again
 //	10176 atomic batch with a message lost          again
 //	10077 store failed: the stream is full          again, except "message too large"
+//	10002, 10023, 10047 account or server is full   again, though 10002 comes with 400
 //	timeout, disconnect, no responders, no answer   again
 //	10054, max_payload                              too big
 //	anything else                                   refused
@@ -75,7 +79,7 @@ func classifyCode(api *jetstream.APIError) Outcome {
 		return Already
 	case codeMessageExceedsMaximum:
 		return TooBig
-	case codeUncommittedConflict, codeTooManyRequests, codeBatchIncomplete:
+	case codeUncommittedConflict, codeTooManyRequests, codeBatchIncomplete, codeAccountFull, codeServerFull, codeDiskFull:
 		return Again
 	case codeStoreFailed:
 		if api.Description == "message too large" || api.Description == "message size exceeds maximum allowed" {

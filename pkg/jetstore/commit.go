@@ -71,6 +71,7 @@ type commit struct {
 func (c *commit) run(ctx context.Context) ([]uint64, error) {
 	for pause := newPause(); ; {
 		first, err := c.try(ctx)
+		c.store.full.heard(c.changes[0].Subject, err)
 		if err == nil {
 			return c.revisions(first), nil
 		}
@@ -112,7 +113,7 @@ func (c *commit) outOfTime(err error) error {
 	if c.lost {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return err
+	return outOfTime(c.changes[0].Subject, err)
 }
 
 // try publishes once. The revision of the first change is returned; the others follow it without a gap.

@@ -12,11 +12,13 @@ import (
 // acknowledged or ctx ends. Without a Nats-Msg-Id or an expectation a repetition after a lost reply can store the message
 // twice. The headers that opts ask for are added to m.
 //
-// [ErrExists], [ErrTooBig] and other refusals: nothing was stored. After the end of ctx: stored or not.
+// [ErrExists], [ErrTooBig] and other refusals: nothing was stored. After the end of ctx: stored or not; a [*FullError] says that the bus has
+// no room.
 func (s *Store) Publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
 	defer s.publishes(m)()
 	for pause := newPause(); ; {
 		ack, err := s.publishOnce(ctx, m, opts)
+		s.full.heard(m.Subject, err)
 		if err == nil {
 			return ack.Sequence, nil
 		}
@@ -24,7 +26,7 @@ func (s *Store) Publish(ctx context.Context, m *nats.Msg, opts ...jetstream.Publ
 			return 0, refused
 		}
 		if pause.wait(ctx) != nil {
-			return 0, fmt.Errorf("publish %s: %w", m.Subject, err)
+			return 0, outOfTime(m.Subject, err)
 		}
 	}
 }

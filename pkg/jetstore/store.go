@@ -25,6 +25,7 @@ type Store struct {
 	nc    *nats.Conn
 	js    jetstream.JetStream
 	probe Probe // nil: nobody listens
+	full  *fullness
 }
 
 // Open makes a store on a connection. It asks the server nothing, so it succeeds while the server is away, and it needs no
@@ -35,7 +36,7 @@ func Open(nc *nats.Conn) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	return &Store{nc: nc, js: js}, nil
+	return &Store{nc: nc, js: js, full: &fullness{all: make(map[string]refusals)}}, nil
 }
 
 // JetStream is the context under the store, for what the store has no word for. Its asynchronous publishes are shared with

@@ -2,7 +2,6 @@ package jetstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -70,7 +69,7 @@ func (w *Window) PublishOnce(ctx context.Context, m *nats.Msg, settled func(Ack)
 }
 
 // Flush settles every message under way and returns the first error; it goes on past refusals, so that afterwards the window
-// is empty unless ctx has ended.
+// is empty. At the end of ctx it drops what has no answer yet.
 func (w *Window) Flush(ctx context.Context) error {
 	var first error
 	for w.count > 0 {
@@ -88,7 +87,17 @@ func (w *Window) Flush(ctx context.Context) error {
 	return first
 }
 
+// drop empties the window when time is up. What the server has acknowledged by then is settled: it is stored, even when a message before it
+// found no room, and would be stored a second time if nobody knew.
 func (w *Window) drop() {
+	for i := range w.count {
+		p := &w.ring[(w.head+i)%len(w.ring)]
+		ack, stored := p.acknowledged()
+		p.after()
+		if stored && p.settled != nil {
+			p.settled(ack)
+		}
+	}
 	clear(w.ring)
 	w.head, w.count = 0, 0
 }
@@ -112,6 +121,7 @@ func (w *Window) await(ctx context.Context) (Ack, error) {
 	oldest := &w.ring[w.head]
 	for pause := newPause(); ; {
 		ack, err := oldest.result(ctx)
+		w.store.full.heard(oldest.message.Subject, err)
 		if err == nil {
 			return Ack{Sequence: ack.Sequence, Already: ack.Duplicate}, nil
 		}
@@ -122,7 +132,7 @@ func (w *Window) await(ctx context.Context) (Ack, error) {
 			return Ack{}, refused
 		}
 		if pause.wait(ctx) != nil {
-			return Ack{}, fmt.Errorf("publish %s: %w", oldest.message.Subject, err)
+			return Ack{}, outOfTime(oldest.message.Subject, err)
 		}
 		w.resend()
 	}
@@ -161,6 +171,19 @@ func (p *pending) failed() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// acknowledged looks without blocking.
+func (p *pending) acknowledged() (Ack, bool) {
+	if p.failed() {
+		return Ack{Already: true}, Classify(p.err) == Already
+	}
+	select {
+	case ack := <-p.future.Ok():
+		return Ack{Sequence: ack.Sequence, Already: ack.Duplicate}, true
+	default:
+		return Ack{}, false
 	}
 }
 
