@@ -90,8 +90,8 @@ func TestSettingsComeFromTheEnvironmentToo(t *testing.T) {
 
 func TestExplicitLimitsWinOverTheSources(t *testing.T) {
 	t.Parallel()
-	cfg := options{SourceLimits: true, MaxRows: 7}.config()
-	if cfg.MaxRows != 7 || cfg.MaxFileBytes != 100<<20 || len(cfg.Windows) != 1 {
+	cfg, err := options{SourceLimits: true, MaxRows: 7}.config()
+	if err != nil || cfg.MaxRows != 7 || cfg.MaxFileBytes != 100<<20 || len(cfg.Windows) != 1 {
 		t.Errorf("%+v", cfg)
 	}
 }

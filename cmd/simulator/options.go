@@ -23,11 +23,12 @@ type options struct {
 	MaxRows       int           `help:"Rows per file. 0: 50000; negative: no limit."`
 	MaxFileBytes  int64         `help:"Bytes per file. 0: 200 MiB."`
 	SweepInterval time.Duration `help:"How long after its last row a batch that nobody reads by id is listed as finalizing. 0: 10s, as the provider."`
+	Faults        string        `help:"File with a JSON array of what goes wrong and when: kind, route, nth, count, share, status, text, delay, bytes, clean, custom_ids, as package simulator documents them for Fault." type:"path"`
 	SourceLimits  bool          `help:"Take the limits of the provider's source (100 MiB, any number of rows, 24h only) for what is not set."`
 }
 
 // config turns the options into the simulator's own settings.
-func (o options) config() simulator.Config {
+func (o options) config() (simulator.Config, error) {
 	var cfg simulator.Config
 	if o.SourceLimits {
 		cfg = simulator.SourceLimits()
@@ -41,5 +42,7 @@ func (o options) config() simulator.Config {
 	cfg.Seed, cfg.Dir, cfg.Keys, cfg.Models = o.Seed, o.Data, o.Keys, o.Models
 	cfg.Latency, cfg.RowsPerSecond, cfg.FailureRate = o.Latency, o.RowsPerSecond, o.FailureRate
 	cfg.SweepInterval = o.SweepInterval
-	return cfg
+	faults, err := readFaults(o.Faults)
+	cfg.Faults = faults
+	return cfg, err
 }

@@ -21,7 +21,11 @@ const (
 
 // serve says where it listens and answers until ctx ends; then it finishes running replies and stops.
 func serve(ctx context.Context, o options, out io.Writer) error {
-	sim, err := simulator.New(o.config())
+	config, err := o.config()
+	if err != nil {
+		return err
+	}
+	sim, err := simulator.New(config)
 	if err != nil {
 		return fmt.Errorf("open simulator: %w", err)
 	}
