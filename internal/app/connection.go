@@ -82,6 +82,10 @@ func (f *ConnectionFlags) Dial(name string) (*nats.Conn, error) {
 	return nc, nil
 }
 
+// noBuffer keeps what is sent while the connection is lost from being stored up and arriving minutes late, and many times over, when it
+// comes back: whoever sends hears of it at once and tries again.
+const noBuffer = -1
+
 // common are the options of every connection.
 func (f *ConnectionFlags) common(name string) []nats.Option {
 	report := func(err error) {
@@ -91,7 +95,7 @@ func (f *ConnectionFlags) common(name string) []nats.Option {
 	}
 	return []nats.Option{
 		nats.Name(name), nats.Timeout(dialTimeout), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(pingsOutstanding),
+		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(pingsOutstanding), nats.ReconnectBufSize(noBuffer),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { report(err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil: we closed it
