@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/app"
+	"github.com/batchbus/batchbus/internal/failpoint"
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
@@ -116,6 +117,11 @@ func (s *stack) run(ctx context.Context, shared bool) {
 	s.t.Helper()
 	ready, failed := make(chan struct{}), make(chan struct{})
 	options := s.local.Options()
+	options.Failpoints = failpoint.NewRegistry(func(p failpoint.Passage) {
+		if !failpoint.Known(p.Point) {
+			s.t.Errorf("the table of failpoints has no %s", p.Point)
+		}
+	})
 	options.Ready = func() { close(ready) }
 	if shared {
 		options.HandoffDelay = 200 * time.Millisecond
