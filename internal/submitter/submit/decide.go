@@ -135,10 +135,7 @@ func decideUnanswered(v *view) action {
 		return action{kind: wait, delay: delay}
 	}
 	if !v.can.ListByMetadata {
-		return action{
-			kind: hold, code: events.HoldCapability,
-			message: "the create was not answered and the provider cannot be searched for it",
-		}
+		return incapable(v)
 	}
 	if !v.listed {
 		return action{kind: look}
@@ -147,12 +144,18 @@ func decideUnanswered(v *view) action {
 		return found
 	}
 	if !v.can.DeleteFile {
-		return action{
-			kind: hold, code: events.HoldCapability,
-			message: "the create was not answered and the provider cannot delete its input file",
-		}
+		return incapable(v)
 	}
 	return action{kind: startFence}
+}
+
+// incapable holds an unanswered create that this provider leaves no way to resolve, so that a person looks.
+func incapable(v *view) action {
+	message := "the create was not answered and the provider cannot delete its input file"
+	if !v.can.ListByMetadata {
+		message = "the create was not answered and the provider cannot be searched for it"
+	}
+	return action{kind: hold, code: events.HoldCapability, message: message}
 }
 
 // decideMatches adopts what the provider has of this path, or holds; false when it has nothing that counts.
@@ -186,6 +189,8 @@ func busOlder(remote *doubleword.Batch) action {
 // decideFencing: step 4.
 func decideFencing(v *view) action {
 	switch fence := &v.memory.fence; {
+	case !v.can.ListByMetadata, !v.can.DeleteFile: // not begun by a process that was told so
+		return incapable(v)
 	case !v.memory.mine:
 		return decideFoundFence(v)
 	case !fence.provenAt.IsZero():

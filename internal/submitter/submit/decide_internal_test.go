@@ -167,6 +167,8 @@ func TestDecide(t *testing.T) {
 		"a stopped twin without completed rows is none": {state: events.BatchFencing, edit: owned(true, listed(remote("a", "cancelled", "1", counted(9, 0, 3)))), want: recreate},
 		"a clean third list leads to the next POST":     {state: events.BatchFencing, edit: owned(true, listed()), want: recreate},
 		"or to the end of a cancelled job's batch":      {state: events.BatchFencing, edit: owned(true, listed(), cancelled), want: endCancelled},
+		"a fence that cannot be listed is held":         {state: events.BatchFencing, edit: owned(false, blind), want: hold, code: events.HoldCapability},
+		"a fence that cannot be carried out is held":    {state: events.BatchFencing, edit: undeleting, want: hold, code: events.HoldCapability},
 		"another digest in the third list is held":      {state: events.BatchFencing, edit: owned(true, listed(remote("b", "in_progress", "1", otherDigest))), want: hold, code: events.HoldBusOlder},
 	} {
 		t.Run(name, func(t *testing.T) {

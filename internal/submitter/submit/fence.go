@@ -86,14 +86,12 @@ func (d *drive) uploadNewFile(ctx context.Context) (step, error) {
 	return step{}, nil
 }
 
-// recreate comes after a proven fence and a clean list: a new file, creating, POST. A long upload makes the list an old one, but not a wrong
-// one: no batch can be made of the old file any more.
+// recreate comes after a proven fence and a clean list: a new file, one more list, creating, POST. No batch can be made of the old file any
+// more; the list after the upload, which may take long, is for what neither this process nor the state knows of.
 func (d *drive) recreate(ctx context.Context) (step, error) {
 	if d.memory.fence.newFile == "" {
-		if next, err := d.uploadNewFile(ctx); err != nil || next != (step{}) {
-			return next, err
-		}
-		return step{}, nil
+		d.listed, d.listing = false, nil
+		return d.uploadNewFile(ctx)
 	}
 	return d.create(ctx, d.memory.fence.newFile)
 }

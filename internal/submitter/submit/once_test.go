@@ -155,7 +155,7 @@ func TestAProcessThatIsPausedAtAnyCallPaysNothingTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, simulator.Config{Latency: c.latency}, func(w *world) {
-				cases := map[string]int{"answered": 8, "lost": 10, "never": 20}[c.create] // before and after each call
+				cases := map[string]int{"answered": 8, "lost": 10, "never": 22}[c.create] // before and after each call
 				w.plan(slices.Repeat([]int{2}, cases)...)
 				reached := 0
 				for i := range cases {

@@ -21,13 +21,35 @@ func Path(busID string, b *events.Batch) string {
 	return strings.Join([]string{busID, b.Queue, b.Job, b.N, ""}, "/")
 }
 
+// FilePrefix begins the names of all input files of a bus.
+func FilePrefix(busID string) string { return "batchbus." + busID + "." }
+
 // filePrefix begins the names of a batch's input files. The dot stands in no token, so no two batches share one.
 func filePrefix(busID string, b *events.Batch) string {
-	return strings.Join([]string{"batchbus", busID, b.Queue, b.Job, b.N, ""}, ".")
+	return FilePrefix(busID) + strings.Join([]string{b.Queue, b.Job, b.N, ""}, ".")
 }
 
+const fileSuffix = ".jsonl"
+
 func fileName(busID string, b *events.Batch, attempt int) string {
-	return filePrefix(busID, b) + strconv.Itoa(attempt) + ".jsonl"
+	return filePrefix(busID, b) + strconv.Itoa(attempt) + fileSuffix
+}
+
+// ParseFileName says which batch of a bus an input file was uploaded for; false when its name is not exactly one that this package gives.
+// It is pure.
+func ParseFileName(busID, name string) (queue, job, n string, ok bool) {
+	rest, ours := strings.CutPrefix(name, FilePrefix(busID))
+	rest, whole := strings.CutSuffix(rest, fileSuffix)
+	parts := strings.Split(rest, ".")
+	if !ours || !whole || len(parts) != 4 {
+		return "", "", "", false
+	}
+	attempt, err := strconv.Atoi(parts[3])
+	b := events.Batch{Queue: parts[0], Job: parts[1], N: parts[2]}
+	if err != nil || !events.IsToken(b.Queue) || !events.IsToken(b.Job) || !events.IsToken(b.N) || fileName(busID, &b, attempt) != name {
+		return "", "", "", false
+	}
+	return b.Queue, b.Job, b.N, true
 }
 
 // searchText is s as the provider's search takes it: matching folds case there.
