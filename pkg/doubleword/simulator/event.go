@@ -69,8 +69,10 @@ func (st *state) applyToBatch(ev event) error {
 		b.populate(ev.At)
 	case evUnpopulable:
 		b.failedAt = ev.At
+		st.ledgerOf(b).Refused = true
 	case evRan:
 		st.ledger.RowsRun += ev.Ran
+		st.ledgerOf(b).RowsRun += ev.Ran
 		return b.ran(ev)
 	case evLate:
 		return b.late(ev)
@@ -162,10 +164,11 @@ func (st *state) cancel(b *batch, at time.Time) {
 	}
 	b.todo, b.next = nil, 0
 	st.ledger.Cancels = append(st.ledger.Cancels, Cancel{BatchID: b.ID, At: at})
-	if i := slices.IndexFunc(st.ledger.Creates, func(c Create) bool { return c.BatchID == b.ID }); i >= 0 {
-		st.ledger.Creates[i].Cancelled = true
-	}
+	st.ledgerOf(b).Cancelled = true
 }
+
+// ledgerOf is a batch's entry in the ledger: both are added at once, so that they have the same place.
+func (st *state) ledgerOf(b *batch) *Create { return &st.ledger.Creates[b.nth-1] }
 
 // reserved tells whether the provider drops a metadata key on the way in (contract, 4).
 func reserved(key string) bool {

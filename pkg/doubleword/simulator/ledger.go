@@ -41,6 +41,10 @@ type Create struct {
 	Rows             int               `json:"rows"`
 	At               time.Time         `json:"at"`
 	Cancelled        bool              `json:"cancelled"`
+	// Refused: populating it failed, so that it never had a row to run.
+	Refused bool `json:"refused"`
+	// RowsRun counts as Ledger.RowsRun does, for this batch.
+	RowsRun int `json:"rows_run"`
 }
 
 // Deletion is one deleted file or batch.

@@ -57,7 +57,7 @@ func TestAKilledSimulatorGoesOnWhereItsClientsSawIt(t *testing.T) {
 	if before.content(batch.output, "").body != all {
 		t.Error("the killed run and the undisturbed one differ")
 	}
-	if l := after.sim.Ledger(); l.RowsRun != 600 || len(l.Creates) != 1 || l.Creates[0].Metadata["batchbus"] == "" {
+	if l := after.sim.Ledger(); l.RowsRun != 600 || len(l.Creates) != 1 || l.Creates[0].RowsRun != 600 || l.Creates[0].Metadata["batchbus"] == "" {
 		t.Errorf("ledger %+v", l)
 	}
 	if a := after.content(after.sim.Ledger().Uploads[0].FileID, ""); strings.Count(a.body, "\n") != 600 {
