@@ -3,6 +3,7 @@
 //
 //	job completed ──keep_rows_seconds──► its blocks are purged from ROWS, up to walked and no further
 //	object stored ──a day──► deleted, unless a message at its subject, or the batch that it is the manifest of, names it
+//	chunks without an object ──a day──► deleted: whoever stored or deleted it has died over it
 //
 // Up to walked every row has its answer or its dead letter stored, so nothing depends on a block there (design.md 5.3). Before a purge the
 // block at walked must be the one that the job's state means: a bus restored from a backup can have another there, and then nothing is

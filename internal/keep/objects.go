@@ -39,6 +39,15 @@ func (k *Keeper) sweepObjects(ctx context.Context) error {
 	return nil
 }
 
+// sweepRemnants deletes what processes have left that died while they stored or deleted an object.
+func (k *Keeper) sweepRemnants(ctx context.Context) error {
+	deleted, err := k.Bus.SweepRemnants(ctx, k.ObjectAge)
+	if deleted > 0 {
+		k.Log.Info().Int("remnants", deleted).Msg("what interrupted stores and deletes of objects have left is deleted")
+	}
+	return err
+}
+
 // namedBy returns the message that names o, by the word of its stream's leader. An object that batchbus did not name itself counts as named:
 // a person's is a person's to delete.
 func (k *Keeper) namedBy(ctx context.Context, o *jetstore.StoredObject) (sequence uint64, named bool, err error) {
