@@ -22,3 +22,12 @@ func Numbered(n, models int) string {
 	}
 	return text.String()
 }
+
+// token is the i-th token of a subject; empty when it has none.
+func token(subject string, i int) string {
+	tokens := strings.Split(subject, ".")
+	if i >= len(tokens) {
+		return ""
+	}
+	return tokens[i]
+}
