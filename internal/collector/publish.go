@@ -65,6 +65,9 @@ func envelopeOf(result *events.Result) []byte {
 // customID is the row's own id: the rest of its wire id, or, where that holds none, what its block says. It is false for a wire id that
 // the row of this place was not sent with.
 func (r *run) customID(ctx context.Context, place int, rest string) (string, bool, error) {
+	if r.b.ForeignDigest != "" {
+		return r.provenID(ctx, place, rest)
+	}
 	if rest != "" {
 		return rest, !r.b.OpaqueIDs, nil
 	}
@@ -76,15 +79,27 @@ func (r *run) customID(ctx context.Context, place int, rest string) (string, boo
 	return r.ids[place], r.ids[place] != "", nil
 }
 
-// readIDs reads the custom_ids of all rows whose wire id holds none, in one walk over the job's blocks: rows come back in any order,
-// and a walk per row, or per read, would cost the whole batch each time.
+// provenID is the row's own id of a batch that was planned with other rows, whose places may thus be those of other rows: the answer is this
+// row's only if its wire id holds the row's id whole.
+func (r *run) provenID(ctx context.Context, place int, rest string) (string, bool, error) {
+	if r.ids == nil {
+		if err := r.readIDs(ctx); err != nil {
+			return "", false, err
+		}
+	}
+	return rest, rest != "" && r.ids[place] == rest, nil
+}
+
+// readIDs reads the custom_ids of all rows whose wire id holds none, or, to compare them, of those whose wire id does. It is one walk over the
+// job's blocks: rows come back in any order, and a walk per row, or per read, would cost the whole batch each time.
 func (r *run) readIDs(ctx context.Context) error {
 	ids := make([]string, len(r.entries))
 	for row, err := range manifest.Rows(ctx, r.s.cfg.Bus, r.b.Queue, r.b.Job, r.entries) {
 		if err != nil {
 			return fmt.Errorf("read custom_ids: %w", err)
 		}
-		if _, rest, ok := rows.ParseWireID(manifest.WireID(row.Place, row.CustomID, r.b.OpaqueIDs)); ok && rest == "" {
+		_, rest, ok := rows.ParseWireID(manifest.WireID(row.Place, row.CustomID, r.b.OpaqueIDs))
+		if ok && (rest == "") == (r.b.ForeignDigest == "") {
 			ids[row.Place] = row.CustomID
 		}
 	}

@@ -22,9 +22,10 @@ const (
 // maxLastError is design.md 5.8's limit for the last error of a state.
 const maxLastError = 1 << 10
 
-// heldForPerson reports whether only a person can go on with b. A missing key or manifest may come back by itself.
+// heldForPerson reports whether only a person can go on with b, or one has given it to the submitter. A missing key or manifest may come back
+// by itself.
 func heldForPerson(b *jobs.Batch) bool {
-	return isHeld(b, events.HoldPublish) || isHeld(b, events.HoldRowsOlder)
+	return b.Wish != nil || isHeld(b, events.HoldPublish) || isHeld(b, events.HoldRowsOlder)
 }
 
 func isHeld(b *jobs.Batch, code string) bool { return b.Hold != nil && b.Hold.Code == code }

@@ -39,7 +39,7 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 	change := NewChange(time.Now())
 	parent := *b
 	parent.State, parent.SinceAt, parent.Why = settled.State, change.At(), settled.Why
-	parent.NextTryAt, parent.NextPollAt, parent.Hold, parent.LastError = nil, nil, nil, ""
+	parent.NextTryAt, parent.NextPollAt, parent.Hold, parent.Wish, parent.LastError = nil, nil, nil, nil, ""
 	totals := settled.Cursor.Totals
 	parent.Totals = &totals
 	for i, followUp := range settled.FollowUps {

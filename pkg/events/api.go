@@ -21,16 +21,24 @@ const (
 	APIJobsList   = "jobs-list"   // [ListJobs] → [JobList]
 	APIJobsCancel = "jobs-cancel" // [JobRef] → [JobStatus]
 	APIJobsForget = "jobs-forget" // [JobRef] → [Forgotten]
+	APIJobsResume = "jobs-resume" // [ResumeJobs] → [Resumed]
+
+	APIBatchesAdopt   = "batches-adopt"   // [EndHold] → [Batch]
+	APIBatchesAbandon = "batches-abandon" // [EndHold] → [Batch]
+	APIBatchesResume  = "batches-resume"  // [EndHold] → [Batch]
 )
 
 // Codes of the control API's errors, in the header Nats-Service-Error-Code and in [APIError].
 const (
-	APIBadRequest  = "bad_request"      // the request cannot be read, or asks for something that cannot be
-	APIUnknownJob  = "unknown_job"      // there is no such job, and no such provider batch
-	APIConflict    = "options_conflict" // the job is open with other options
-	APINotSettled  = "not_settled"      // the job must be settled first
-	APIBusFull     = "bus_full"         // the rows stream is nearly full: no new jobs are opened
-	APIUnavailable = "unavailable"      // the bus did not answer in time: done or not done, ask again
+	APIBadRequest   = "bad_request"      // the request cannot be read, or asks for something that cannot be
+	APIUnknownJob   = "unknown_job"      // there is no such job, and no such provider batch
+	APIConflict     = "options_conflict" // the job is open with other options
+	APINotSettled   = "not_settled"      // the job must be settled first
+	APIBusFull      = "bus_full"         // the rows stream is nearly full: no new jobs are opened
+	APIUnknownBatch = "unknown_batch"    // the job has no such batch
+	APINotHeld      = "not_held"         // nothing is held there
+	APIOtherEnd     = "other_end"        // this hold does not end in this way; the message says how it does
+	APIUnavailable  = "unavailable"      // the bus did not answer in time: done or not done, ask again
 )
 
 // APIError is the body of an answer that is an error.
@@ -127,7 +135,7 @@ type RemoteBatch struct {
 
 // APIPayload is what an endpoint takes or answers.
 type APIPayload interface {
-	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError
+	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError | ResumeJobs | Resumed | EndHold | Batch
 }
 
 // EncodeAPI returns the JSON of v.

@@ -41,6 +41,8 @@ type Batch struct {
 	NextTryAt *time.Time `json:"next_try_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
 	Hold      *Hold      `json:"hold,omitempty"`
+	// Wish is what a person asked for to end the hold and what is not done yet.
+	Wish *Wish `json:"wish,omitempty"`
 
 	GroupKey
 	Key          string `json:"key"`                    // name of the API key it was planned with
@@ -60,7 +62,12 @@ type Batch struct {
 	// Owner is who won the change to creating or fencing: a random id of one process.
 	Owner           string `json:"owner,omitempty"`
 	ProviderBatchID string `json:"provider_batch_id,omitempty"`
-	Fenced          bool   `json:"fenced,omitempty"` // adopted while its file was being deleted: rows it lacks go to a follow-up
+	Fenced          bool   `json:"fenced,omitempty"` // stopped by us, or adopted by a person: rows it lacks go to a follow-up
+	// ForeignDigest is the digest of the remote batch when a person had one adopted that was planned with other rows, or whose digest cannot be
+	// seen ([UnknownDigest]): an answer counts only where its id names the row of its place whole.
+	ForeignDigest string `json:"foreign_digest,omitempty"`
+	// Abandoned are the remote batches of this path that a person gave up: at most 100 of them are named.
+	Abandoned []string `json:"abandoned,omitempty"`
 
 	Status       string     `json:"status,omitempty"` // the provider's own word
 	Counts       Counts     `json:"counts"`

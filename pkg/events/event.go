@@ -32,6 +32,8 @@ const (
 	BatchIsCancelled    Kind = "batch.cancelled"
 	BatchHeld           Kind = "batch.held"
 	BatchResumed        Kind = "batch.resumed"
+	BatchAdopting       Kind = "batch.adopting"
+	BatchAbandoning     Kind = "batch.abandoning"
 	BatchOverdue        Kind = "batch.overdue"
 	BatchNeedsAttention Kind = "batch.needs_attention"
 	BatchTwin           Kind = "batch.twin"

@@ -110,6 +110,9 @@ func (d *drive) submitted(ctx context.Context, remote *doubleword.Batch, fenced 
 	defer cancel()
 	return d.enter(ctx, events.BatchSubmitted, func(b *events.Batch, at time.Time) {
 		next := at.Add(d.config.FirstPollInterval)
+		if b.Wish != nil {
+			b.ForeignDigest, b.Wish = foreignDigest(b, remote), nil
+		}
 		b.ProviderBatchID, b.Fenced, b.Status = remote.ID, fenced, remote.Status
 		b.Attempt = max(b.Attempt, 1)
 		if remote.InputFileID != "" {

@@ -109,6 +109,9 @@ func (d *drive) lostAnswer(ctx context.Context, remote *doubleword.Batch, cause 
 		return step{}, err
 	}
 	followed := now.ProviderBatchID != "" || now.State.Ended()
+	if now.Attempt > d.batch.Attempt && !d.provider.Capabilities().ListByMetadata {
+		followed = true // nobody could find this one beside the newer attempt's
+	}
 	if !followed || now.ProviderBatchID == remote.ID {
 		return step{}, cause
 	}

@@ -26,6 +26,16 @@ const (
 	recreate                 // upload anew, win creating, then POST
 	endCancelled             // answer all rows as cancelled
 	cancelRemote             // ask the provider to stop
+
+	// What a person's wish asks for.
+	lookNamed    // look, and read what the wish names
+	stopRemotes  // cancel action.twins, and look again later
+	believe      // take the old input file for deleted
+	resend       // planned again, with a new attempt
+	leave        // give a stopped batch back to poller and collector
+	endAbandoned // plan the rows anew
+	refuseWish   // hold it again with action.code and action.message
+	dropWish     // the wish has come to nothing
 )
 
 // action is one step and what it needs.
@@ -41,6 +51,7 @@ type action struct {
 // view is all that a decision depends on.
 type view struct {
 	batch     *events.Batch
+	path      string // see [Path]
 	now       time.Time
 	cancelled bool // its job's cancellation is wanted
 	paused    bool // its job is held
@@ -56,6 +67,8 @@ type view struct {
 func decide(v *view) action {
 	b := v.batch
 	switch {
+	case b.Wish != nil && !b.State.Ended():
+		return decideWish(v)
 	case b.State.Ended(), b.State == events.BatchFinished:
 		return action{kind: stop}
 	case b.State == events.BatchSubmitted:

@@ -45,6 +45,31 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 	case cancelRemote:
 		return d.cancelRemote(ctx)
 	default:
+		return d.doWish(ctx, a)
+	}
+}
+
+// doWish carries out what only a person's wish asks for.
+func (d *drive) doWish(ctx context.Context, a action) (step, error) {
+	switch a.kind {
+	case lookNamed:
+		return d.lookNamed(ctx)
+	case stopRemotes:
+		return d.stopRemotes(ctx, a.twins)
+	case believe:
+		d.fenced()
+		return step{}, nil
+	case resend:
+		return step{}, d.resend(ctx)
+	case leave:
+		return d.leave(ctx)
+	case endAbandoned:
+		return d.endAbandoned(ctx)
+	case refuseWish:
+		return step{}, d.refuseWish(ctx, a.code, a.message)
+	case dropWish:
+		return step{}, d.dropWish(ctx)
+	default:
 		panic(fmt.Sprintf("submit: action %d is not carried out", a.kind))
 	}
 }

@@ -12,8 +12,14 @@ import (
 // startFence wins fencing, from creating or from a fence whose owner has gone. Whatever an earlier owner still holds can change nothing now.
 func (d *drive) startFence(ctx context.Context) error {
 	d.log.Warn().Int("attempt", d.batch.Attempt).Str("file", d.batch.FileID).Msg("create stayed unanswered: fencing")
+	held := d.batch.Hold
 	return d.enter(ctx, events.BatchFencing, func(b *events.Batch, at time.Time) {
 		next := at.Add(d.patience.quiet)
+		if b.Wish != nil && b.Wish.Kind == events.WishAbandon {
+			b.Hold = held // it stands until the batch has ended
+		} else {
+			b.Wish = nil
+		}
 		b.Attempt, b.Owner = b.Attempt+1, d.config.Owner
 		b.Why, b.NextTryAt = "fencing", &next
 	}, events.BatchIsFencing)

@@ -83,13 +83,23 @@ func (d *drive) endCancelled(ctx context.Context) (step, error) {
 	if err != nil {
 		return d.unreadable(ctx, err)
 	}
-	return d.end(ctx, ending{
-		state: events.BatchCancelled, why: "job_cancelled", entries: entries, to: len(entries), outcome: events.Cancelled,
-		attempt: func(planned int) int { return planned - 1 }, // this try was not made
+	return d.end(ctx, cancelledEnding(entries, events.BatchCancelled, "job_cancelled", false))
+}
+
+// cancelledEnding ends all rows as cancelled. sent: the provider had them, so this try was made.
+func cancelledEnding(entries []manifest.Entry, state events.BatchState, why string, sent bool) ending {
+	e := ending{
+		state: state, why: why, entries: entries, to: len(entries), outcome: events.Cancelled,
+		attempt: func(planned int) int { return planned - 1 },
 		fault: events.Error{
 			Code: events.CodeCancelled, Message: "the job was cancelled before the row was sent", Retryable: true,
 		},
-	})
+	}
+	if sent {
+		e.attempt = func(planned int) int { return planned }
+		e.fault.Message = "the job was cancelled and its batch given up before the row had an answer"
+	}
+	return e
 }
 
 // end stores the results and then makes the settle publish: a place is settled only after its result is stored.
@@ -107,16 +117,20 @@ func (d *drive) end(ctx context.Context, e ending) (step, error) {
 			cursor.Totals.Count(e.outcome, false, events.Usage{})
 		}
 	}
-	fileID := d.batch.FileID
-	err = d.config.Jobs.Settle(ctx, d.config.Bus, jobs.Settlement{
+	return d.settle(ctx, jobs.Settlement{
 		Batch: &d.batch, Cursor: &cursor, State: e.state, Why: e.why, FollowUps: e.followUps,
 	})
-	if err != nil {
+}
+
+// settle makes the settle publish, and completes the job if that was its last batch.
+func (d *drive) settle(ctx context.Context, s jobs.Settlement) (step, error) {
+	fileID := d.batch.FileID
+	if err := d.config.Jobs.Settle(ctx, d.config.Bus, s); err != nil {
 		return d.unreadable(ctx, err)
 	}
-	d.log.Info().Str("state", string(e.state)).Str("why", e.why).Int("answered", e.to-e.from).Msg("batch ended")
+	d.log.Info().Str("state", string(s.State)).Str("why", s.Why).Int("answered", s.Cursor.Totals.Rows).Msg("batch ended")
 	d.dropFile(ctx, fileID)
-	_, err = d.config.Jobs.Complete(ctx, d.batch.Queue, d.batch.Job)
+	_, err := d.config.Jobs.Complete(ctx, d.batch.Queue, d.batch.Job)
 	return step{}, err
 }
 

@@ -132,7 +132,7 @@ func (d *drive) read(ctx context.Context, queue, job, n string) (step, error) {
 
 func (d *drive) view() *view {
 	v := &view{
-		batch: &d.batch.Batch, now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
+		batch: &d.batch.Batch, path: Path(d.config.BusID, &d.batch.Batch), now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
 		key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
 	}
 	if d.key {

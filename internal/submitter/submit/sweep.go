@@ -78,7 +78,7 @@ func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
 		}
 		open.saw(&b)
 		cancelled := open.cancelled(&b)
-		if waits(&b.Batch) || cancelled {
+		if waits(&b.Batch) || cancelled || b.Wish != nil {
 			known[b.StateKey()] = struct{}{}
 		}
 		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {
@@ -107,6 +107,9 @@ func waits(b *events.Batch) bool {
 // isDue reports whether a drive could do something. Creating and fencing are always driven: the wait is by this process' own clock, which
 // begins when it first sees them.
 func isDue(b *events.Batch, cancelled bool, now time.Time) bool {
+	if b.Wish != nil {
+		return !b.State.Ended()
+	}
 	switch b.State {
 	case events.BatchCreating, events.BatchFencing:
 		return true
