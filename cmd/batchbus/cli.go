@@ -27,6 +27,8 @@ type commands struct {
 	Results  resultsCommand  `cmd:"" help:"Print the results of a job."`
 	Seal     sealCommand     `cmd:"" help:"Seal a job: nothing follows."`
 	Cancel   cancelCommand   `cmd:"" help:"Cancel a job."`
+	Resume   resumeCommand   `cmd:"" help:"End holds whose cause is gone: of a job, of one batch, or all of a queue that is out of credit."`
+	Batch    batchCommand    `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
 	List     listCommand     `cmd:"" help:"List the jobs."`
 	Audit    auditCommand    `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
 	Forget   forgetCommand   `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`

@@ -48,12 +48,12 @@ func (l *listCommand) run(ctx context.Context, env app.Env) (int, error) {
 	})
 }
 
-func jsonLines(env app.Env, all []events.JobStatus) error {
+func jsonLines[T any](env app.Env, all []T) error {
 	out := json.NewEncoder(env.Stdout)
 	out.SetEscapeHTML(false)
 	for i := range all {
 		if err := out.Encode(&all[i]); err != nil {
-			return fmt.Errorf("print jobs: %w", err)
+			return fmt.Errorf("print lines: %w", err)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 type endpoint struct {
 	name   string
 	answer func(ctx context.Context, request []byte) ([]byte, error)
-	slow   bool // it deletes message by message
+	slow   bool // it deletes or changes one by one
 }
 
 // endpoints is the table of the API.
@@ -30,6 +30,10 @@ func (s *Service) endpoints() []endpoint {
 		{name: events.APIJobsList, answer: answering(s.list)},
 		{name: events.APIJobsCancel, answer: answering(s.cancel)},
 		{name: events.APIJobsForget, answer: answering(s.forget), slow: true},
+		{name: events.APIJobsResume, answer: answering(s.resume), slow: true},
+		{name: events.APIBatchesAdopt, answer: answering(s.adopt)},
+		{name: events.APIBatchesAbandon, answer: answering(s.abandon)},
+		{name: events.APIBatchesResume, answer: answering(s.resumeBatch)},
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Service) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	service, err := micro.AddService(s.Bus.JetStream().Conn(), micro.Config{
-		Name: events.APIService, Version: version, Description: "Control of batchbus: opens, seals, shows, cancels and forgets jobs.",
+		Name: events.APIService, Version: version, Description: "Control of batchbus: opens, seals, shows, cancels and forgets jobs, and ends holds.",
 		ErrorHandler: func(_ micro.Service, err *micro.NATSError) { s.Log.Warn().Err(err).Msg("control API") },
 	})
 	if err != nil {

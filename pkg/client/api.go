@@ -19,7 +19,7 @@ var ErrNoAPI = errors.New("nobody on this bus answers for batchbus: neither inge
 const (
 	// answerTimeout is how long an answer is waited for: longer than a replica works on a request.
 	answerTimeout = 30 * time.Second
-	// forgetTimeout is the same for a request that deletes.
+	// forgetTimeout is the same for a request that deletes, or changes many states.
 	forgetTimeout = 10 * answerTimeout
 	// absenceTimeout is how long a replica is waited for that may be starting; between two looks absencePause passes.
 	absenceTimeout = 3 * time.Second
@@ -48,6 +48,37 @@ func (c *Client) CancelJob(ctx context.Context, q events.JobRef) (events.JobStat
 // ForgetJob removes what the bus holds of a completed job and returns what the provider has of it. It is idempotent.
 func (c *Client) ForgetJob(ctx context.Context, q events.JobRef) (events.Forgotten, error) {
 	return ask[events.Forgotten](ctx, c, events.APIJobsForget, q, forgetTimeout)
+}
+
+// AdoptBatch asks for a held batch to follow the provider's batch that q names, or the only one there is, and returns it as it is now: the
+// submitter sees to the wish in it. It is idempotent until that is done.
+func (c *Client) AdoptBatch(ctx context.Context, q events.EndHold) (events.Batch, error) {
+	return ask[events.Batch](ctx, c, events.APIBatchesAdopt, q, answerTimeout)
+}
+
+// AbandonBatch asks for whatever the provider has of a held batch to be stopped and for its rows to be planned anew, and returns the batch as it
+// is now: the submitter sees to the wish in it. It is idempotent until that is done.
+func (c *Client) AbandonBatch(ctx context.Context, q events.EndHold) (events.Batch, error) {
+	return ask[events.Batch](ctx, c, events.APIBatchesAbandon, q, answerTimeout)
+}
+
+// ResumeBatch ends the hold of one batch whose cause is gone, and returns the batch as it is now. One that is held for the same reason again
+// was resumed too early.
+func (c *Client) ResumeBatch(ctx context.Context, q events.EndHold) (events.Batch, error) {
+	return ask[events.Batch](ctx, c, events.APIBatchesResume, q, answerTimeout)
+}
+
+// ResumeJobs ends the holds of a job and its batches, or of one code in a queue, and returns what became of all that were found. After an
+// error some of them have ended; it may be asked again.
+func (c *Client) ResumeJobs(ctx context.Context, q events.ResumeJobs) ([]events.ResumedHold, error) {
+	var holds []events.ResumedHold
+	for {
+		page, err := ask[events.Resumed](ctx, c, events.APIJobsResume, q, forgetTimeout)
+		holds = append(holds, page.Holds...)
+		if err != nil || !page.More {
+			return holds, err
+		}
+	}
 }
 
 // Job returns a job with all its batches.

@@ -14,18 +14,15 @@ type ResumeJobs struct {
 	JobRef
 	// Code is the code of the holds that are meant. Empty: all of a job, and those of [HoldCredit] of a queue.
 	Code string `json:"code,omitempty"`
-	// After is the last place of the answer before, to go on behind it.
-	After string `json:"after,omitempty"`
 }
 
-// Resumed says what became of the holds that were found. After is where to go on when there are more of them.
+// Resumed says what became of the holds that were found: at most 1000 that ended and 1000 that did not. More: there are others, ask again.
 type Resumed struct {
 	Holds []ResumedHold `json:"holds"`
-	After string        `json:"after,omitempty"`
+	More  bool          `json:"more,omitempty"`
 }
 
-// ResumedHold is one hold. Ended: its job or batch goes on; one that is to do so by the submitter's doing has a wish by now. Otherwise Why
-// says how it ends.
+// ResumedHold is one hold. Ended: its job or batch goes on, or the submitter has been asked to see to it. Otherwise Why says how it ends.
 type ResumedHold struct {
 	Queue string `json:"queue"`
 	Job   string `json:"job"`

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/batchbus/batchbus/internal/app"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+type resumeCommand struct {
+	Job   string `arg:"" optional:"" help:"Name of the job, or the provider's id of one of its batches. Without one: every batch of --queue that is out of credit."`
+	Queue string `placeholder:"QUEUE" help:"Queue that the job belongs to. Default: default."`
+	Batch string `placeholder:"N" help:"Only this batch of the job."`
+	Code  string `placeholder:"CODE" help:"Only holds of this code. Default: all of a job, out_of_credit of a queue."`
+	JSON  bool   `name:"json" help:"Print what became of each hold as JSON, one a line; of one batch, the batch."`
+
+	busFlags
+}
+
+// run ends holds whose cause is gone.
+func (r *resumeCommand) run(ctx context.Context, env app.Env) (int, error) {
+	switch {
+	case r.Job == "" && r.Queue == "":
+		return app.ExitFault, errors.New("name the job, or the --queue whose batches are to be resumed")
+	case r.Job == "" && r.Batch != "":
+		return app.ExitFault, errors.New("--batch: name its job too")
+	case r.Batch != "" && r.Code != "":
+		return app.ExitFault, errors.New("--batch and --code exclude each other")
+	}
+	ref := events.JobRef{Queue: cmp.Or(r.Queue, events.DefaultQueue), Job: r.Job}
+	return r.look(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
+		if r.Batch != "" {
+			b, err := bus.Client.ResumeBatch(ctx, events.EndHold{JobRef: ref, N: r.Batch})
+			return wished(env, &b, err, "it goes on", r.JSON)
+		}
+		holds, err := bus.Client.ResumeJobs(ctx, events.ResumeJobs{JobRef: ref, Code: r.Code})
+		if err != nil {
+			return app.ExitFault, explain(err)
+		}
+		return r.tell(env, holds)
+	})
+}
+
+// tell says what became of each hold. One that did not end is a fault: whoever asked has to do something else.
+func (r *resumeCommand) tell(env app.Env, holds []events.ResumedHold) (int, error) {
+	code := app.ExitOK
+	for i := range holds {
+		h := &holds[i]
+		what := "job " + h.Job
+		if h.Batch != "" {
+			what = "batch " + h.Batch + " of job " + h.Job
+		}
+		if h.Ended {
+			say(env, "%s: %s: it goes on", what, h.Code)
+			continue
+		}
+		say(env, "%s: %s: %s", what, h.Code, h.Why)
+		code = app.ExitFault
+	}
+	if len(holds) == 0 {
+		say(env, "nothing is held there")
+	}
+	if r.JSON {
+		return code, jsonLines(env, holds)
+	}
+	return code, nil
+}
