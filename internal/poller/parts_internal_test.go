@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
@@ -33,6 +34,28 @@ func TestAPathIsReadOnlyWhenItIsOurs(t *testing.T) {
 		}
 		if again := "BUS7/" + queue + "/" + job + "/" + n + "/"; ok && again != path {
 			t.Errorf("%q was read as %q", path, again)
+		}
+	}
+}
+
+func TestABatchIsStrangeWhileItRunsOrHasHadAnswersLately(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	some := doubleword.Counts{Total: 2, Completed: 1}
+	for name, c := range map[string]struct {
+		b    doubleword.Batch
+		want bool
+	}{
+		"running for long":             {doubleword.Batch{Status: "in_progress", CreatedAt: now.Add(-72 * time.Hour)}, true},
+		"in an unknown status":         {doubleword.Batch{Status: "pondering"}, true},
+		"completed today":              {doubleword.Batch{Status: "completed", Counts: some, CreatedAt: now.Add(-23 * time.Hour)}, true},
+		"cancelled today with answers": {doubleword.Batch{Status: "cancelled", Counts: some, CreatedAt: now}, true},
+		"cancelled without answers":    {doubleword.Batch{Status: "cancelled", CreatedAt: now}, false},
+		"failed before it had rows":    {doubleword.Batch{Status: "failed", CreatedAt: now}, false},
+		"completed long ago":           {doubleword.Batch{Status: "completed", Counts: some, CreatedAt: now.Add(-25 * time.Hour)}, false},
+	} {
+		if got := isStrange(&c.b, now); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

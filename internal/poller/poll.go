@@ -45,7 +45,7 @@ type poll struct {
 	service  *Service
 	provider Provider
 	due      map[string]*jobs.Batch // by provider batch id; shrinks as answers come
-	ours     map[string]struct{}    // the ids of all batches that the provider may still run, due or not: no strangers
+	ours     map[string]struct{}    // the ids of all batches that are known and may be strange, see isStrange: they are no strangers
 	decided  []decided              // not stored yet
 	faults   []error                // of single batches: they do not keep the others from being polled
 }
@@ -56,21 +56,20 @@ func (p *poll) load(ctx context.Context, key string, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if b.State != events.BatchSubmitted {
-			continue
+		if b.State == events.BatchSubmitted || b.SubmittedAt != nil && now.Sub(*b.SubmittedAt) < strangeFor+clockMargin {
+			p.ours[b.ProviderBatchID] = struct{}{}
 		}
-		p.ours[b.ProviderBatchID] = struct{}{}
-		if b.Key == key && (b.NextPollAt == nil || !b.NextPollAt.After(now)) {
+		if b.State == events.BatchSubmitted && b.Key == key && (b.NextPollAt == nil || !b.NextPollAt.After(now)) {
 			p.due[b.ProviderBatchID] = &b
 		}
 	}
 	return nil
 }
 
-// run walks the list until it has shown all due batches, and asks for what it did not show one by one. A list that repeats itself is an
-// answer, though not a whole one.
+// run walks the list until it has shown all due batches, and asks for what it did not show one by one. What a page holds is looked at to its
+// end: a stranger may stand behind the last due batch. A list that repeats itself is an answer, though not a whole one.
 func (p *poll) run(ctx context.Context) error {
-	oldest := p.oldest()
+	oldest, shown := p.oldest(), 0
 	for remote, err := range p.provider.AllBatches(ctx, doubleword.BatchQuery{Limit: listPage}) {
 		if errors.Is(err, doubleword.ErrPageLoop) {
 			break
@@ -81,7 +80,8 @@ func (p *poll) run(ctx context.Context) error {
 		if p.seen(ctx, remote); ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(p.due) == 0 || remote.CreatedAt.Before(oldest) && !remote.CreatedAt.IsZero() {
+		shown++
+		if over := len(p.due) == 0 || remote.CreatedAt.Before(oldest) && !remote.CreatedAt.IsZero(); over && shown%listPage == 0 {
 			break
 		}
 	}

@@ -204,6 +204,17 @@ func TestStrangersAreToldOnce(t *testing.T) {
 	})
 }
 
+func TestAnOrphanThatHasCompletedUnseenIsToldToo(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.remote(busID, "2")
+		pass(2 * time.Hour)
+		w.submit("1")
+		w.during(5 * time.Minute)
+		w.want("orphans", w.told(events.BatchOrphan), map[string]int{"2": 1})
+	})
+}
+
 func TestTicksThatWereLostAreSetAgain(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -13,11 +13,16 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
+// strangeFor is for how long a batch that has ended is still told of: its list shows it for weeks, and the state that named it is not kept for
+// ever.
+const strangeFor = 24 * time.Hour
+
 // stranger looks at a batch in the list that is not due. If its metadata names a path of this bus, the path's state must name it: a
-// second live one is a twin, one without a state an orphan. Each is told once, since the event's subject is taken then.
+// second one that runs, or has answers that cost money, is a twin, one without a state an orphan. Each is told once, since the event's subject
+// is taken then.
 func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 	queue, job, n, ok := parsePath(remote.Metadata[pathKey], s.cfg.BusID)
-	if !ok || !remote.Alive() {
+	if !ok || !isStrange(&remote, time.Now()) {
 		return nil
 	}
 	b, err := s.cfg.Jobs.Batch(ctx, queue, job, n)
@@ -45,6 +50,11 @@ func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 		return nil
 	}
 	return err
+}
+
+// isStrange reports whether somebody has to know of a batch that no state names: it runs, or it has had answers lately.
+func isStrange(remote *doubleword.Batch, now time.Time) bool {
+	return remote.Alive() || remote.Adoptable() && now.Sub(remote.CreatedAt) < strangeFor
 }
 
 // numberOf stands for the replaced revision in the id of an event that replaces none: the same however often one remote batch is met, and
