@@ -247,3 +247,34 @@ func TestABatchOfASimilarPathIsNotOurs(t *testing.T) {
 		w.onlyLive(&b)
 	})
 }
+
+// stale is a provider whose list shows batches as they were when they began.
+type stale struct{ *doubleword.Client }
+
+func (s stale) AllBatches(ctx context.Context, q doubleword.BatchQuery) iter.Seq2[doubleword.Batch, error] {
+	return func(yield func(doubleword.Batch, error) bool) {
+		for b, err := range s.Client.AllBatches(ctx, q) {
+			b.Status, b.Counts = doubleword.StatusInProgress, doubleword.Counts{}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestAListThatShowsAnOlderStatusIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	faults := []simulator.Fault{{Kind: simulator.FaultCreateReplyLost}}
+	bubble(t, simulator.Config{Faults: faults, Latency: 1000 * time.Hour}, func(w *world) {
+		w.plan(1)
+		s := w.process(stale{w.client}, nil)
+		_ = s.Submit(w.t.Context(), queue, job, "1")
+		_, err := w.client.CancelBatch(w.t.Context(), w.sim.Ledger().Creates[0].BatchID) // by a person, before a row ran
+		w.check(err)
+		b := w.drive(s, "1")
+		w.onlyLive(&b)
+		if got := len(w.sim.Ledger().Creates); got != 2 {
+			t.Errorf("%d creates: the dead one was adopted", got)
+		}
+	})
+}
