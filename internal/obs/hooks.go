@@ -18,6 +18,7 @@ const (
 	LoopCollectorEvents = "collector.events"
 	LoopCollectorSweep  = "collector.sweep"
 	LoopKeeperSweep     = "keeper.sweep"
+	LoopFilesSweep      = "files.sweep"
 )
 
 // Hooks are how a service tells what it does, as it happens. Any of them may be nil: nobody listens. They are called from several goroutines
@@ -33,6 +34,8 @@ type Hooks struct {
 	OnResult func(outcome events.Outcome)
 	// OnDeadLetter hears of a dead letter that was stored and was not there before.
 	OnDeadLetter func(code string)
+	// OnFileDeleted hears of an input file at the provider that nothing referred to and that was deleted.
+	OnFileDeleted func()
 }
 
 // Beat tells of a round of a loop.
@@ -65,5 +68,12 @@ func (h Hooks) Result(outcome events.Outcome, ack jetstore.Ack) {
 func (h Hooks) DeadLetter(code string, ack jetstore.Ack) {
 	if h.OnDeadLetter != nil && !ack.Already {
 		h.OnDeadLetter(code)
+	}
+}
+
+// FileDeleted tells of an input file that nothing referred to.
+func (h Hooks) FileDeleted() {
+	if h.OnFileDeleted != nil {
+		h.OnFileDeleted()
 	}
 }

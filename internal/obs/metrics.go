@@ -18,6 +18,7 @@ type Metrics struct {
 	deadLetters  *prometheus.CounterVec
 	messages     *prometheus.CounterVec
 	redeliveries *prometheus.CounterVec
+	files        prometheus.Counter
 	requests     *prometheus.CounterVec
 	seconds      *prometheus.HistogramVec
 }
@@ -35,12 +36,13 @@ func New(registry prometheus.Registerer) *Metrics {
 		deadLetters:  counters(MetricDeadLetters, "Dead letters stored, by code.", "service", "code"),
 		messages:     counters(MetricMessages, "Messages handled, by the answer they got.", "service", "answer"),
 		redeliveries: counters(MetricRedeliveries, "Messages handled that had been delivered before.", "service"),
+		files:        prometheus.NewCounter(counter(MetricFilesDeleted, "Input files at the provider that nothing referred to, deleted.")),
 		requests:     counters(MetricProviderRequests, "Calls of the provider, by route and HTTP status; error: no answer came.", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: MetricProviderSeconds, Buckets: requestBuckets(), Help: "Time until the head of the provider's answer, by route.",
 		}, []string{"route"}),
 	}
-	registry.MustRegister(m.ingested, m.results, m.deadLetters, m.messages, m.redeliveries, m.requests, m.seconds,
+	registry.MustRegister(m.ingested, m.results, m.deadLetters, m.messages, m.redeliveries, m.files, m.requests, m.seconds,
 		buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -83,8 +85,9 @@ func (m *Metrics) Hooks(service string, health *Health) Hooks {
 				redelivered.Inc()
 			}
 		},
-		OnIngest:     func(rows int) { m.ingested.Add(float64(rows)) },
-		OnResult:     func(outcome events.Outcome) { m.results.WithLabelValues(service, string(outcome)).Inc() },
-		OnDeadLetter: func(code string) { m.deadLetters.WithLabelValues(service, code).Inc() },
+		OnIngest:      func(rows int) { m.ingested.Add(float64(rows)) },
+		OnResult:      func(outcome events.Outcome) { m.results.WithLabelValues(service, string(outcome)).Inc() },
+		OnDeadLetter:  func(code string) { m.deadLetters.WithLabelValues(service, code).Inc() },
+		OnFileDeleted: m.files.Inc,
 	}
 }

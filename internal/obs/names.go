@@ -9,6 +9,7 @@ const (
 	MetricRedeliveries     = "batchbus_redeliveries_total" //nolint:gosec // no credential
 	MetricProviderRequests = "batchbus_provider_requests_total"
 	MetricProviderSeconds  = "batchbus_provider_request_seconds"
+	MetricFilesDeleted     = "batchbus_orphan_files_deleted_total"
 	MetricReconnects       = "batchbus_bus_reconnects_total"
 	MetricBuildInfo        = "batchbus_build_info"
 )
