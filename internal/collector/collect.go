@@ -24,7 +24,7 @@ const maxRaces = 5
 func (s *Service) collect(ctx context.Context, stop <-chan struct{}, id batchID) (time.Duration, error) {
 	for range maxRaces {
 		wait, err := s.collectOnce(ctx, stop, id)
-		if !jobs.IsConflict(err) {
+		if !jobs.IsConflict(err) && !errors.Is(err, jetstore.ErrOtherServer) {
 			return wait, err
 		}
 	}
@@ -32,6 +32,7 @@ func (s *Service) collect(ctx context.Context, stop <-chan struct{}, id batchID)
 }
 
 func (s *Service) collectOnce(ctx context.Context, stop <-chan struct{}, id batchID) (time.Duration, error) {
+	ctx = s.cfg.Bus.Anchor(ctx) // the results that this run stores, and the bits that say so, must be on one and the same bus
 	b, err := s.cfg.Jobs.Batch(ctx, id.queue, id.job, id.n)
 	switch {
 	case errors.Is(err, jetstore.ErrNotFound):

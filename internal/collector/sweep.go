@@ -36,6 +36,7 @@ func jitter(d time.Duration) time.Duration {
 
 // sweep collects every batch that is due, and completes every job whose last batch was settled by somebody who could not tell the job.
 func (s *Service) sweep(ctx context.Context, stop <-chan struct{}) error {
+	ctx = s.cfg.Bus.Anchor(ctx)
 	var group errgroup.Group
 	group.SetLimit(s.cfg.Workers)
 	defer func() { _ = group.Wait() }() // its functions log and return nil

@@ -137,7 +137,7 @@ func (s *sweeper) sealDue(ctx context.Context) {
 // askSeal publishes the seal request of a rolling job that has none. The Nats-Msg-Id keeps replicas from piling them up; one too many
 // does no harm. After an error it may be published.
 func (s *sweeper) askSeal(ctx context.Context, r rolling) error {
-	ctx, cancel := context.WithTimeout(ctx, sealRequestTimeout)
+	ctx, cancel := context.WithTimeout(s.bus.Anchor(ctx), sealRequestTimeout)
 	defer cancel()
 	j, err := s.jobs.Job(ctx, r.queue, r.job)
 	if err != nil {

@@ -79,6 +79,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 
 // Sweep deletes once what is due. It is idempotent; after an error some of it may be deleted.
 func (k *Keeper) Sweep(ctx context.Context) error {
+	ctx = k.Bus.Anchor(ctx)
 	return errors.Join(k.sweepRows(ctx), k.sweepObjects(ctx), k.sweepRemnants(ctx))
 }
 

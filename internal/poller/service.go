@@ -21,6 +21,7 @@ import (
 type Bus interface {
 	Each(ctx context.Context, stream, consumer string, o jetstore.EachOptions, handle func(context.Context, jetstore.Delivery) error) error
 	SetTick(ctx context.Context, name string, every time.Duration) error
+	Anchor(ctx context.Context) context.Context
 }
 
 // Provider is what the poller needs of a provider's client.

@@ -46,6 +46,7 @@ func spread(d time.Duration) time.Duration {
 
 // keyless holds submitted batches whose key is gone, and resumes them when it is back.
 func (s *Service) keyless(ctx context.Context) error {
+	ctx = s.cfg.Bus.Anchor(ctx)
 	for b, err := range s.cfg.Jobs.AllBatches(ctx) {
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func giveBack(batch []Delivery, hooks Hooks) {
 func (s *Store) handleBatch(run context.Context, ackWait time.Duration, batch []Delivery, hooks Hooks, handle func(context.Context, []Delivery) error) {
 	stop := keep(ackWait, batch, hooks.report)
 	defer stop()
-	outcome := handle(run, batch)
+	outcome := handle(anchored(run, batch[0].server), batch)
 	if fateOf(outcome, 1).report {
 		hooks.report(batch[0].Subject, outcome)
 	}

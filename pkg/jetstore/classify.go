@@ -97,6 +97,7 @@ func classifyCode(api *jetstream.APIError) Outcome {
 // final are the errors nats.go gives before or without sending, which no repetition changes.
 func final(err error) bool {
 	for _, target := range []error{
+		ErrOtherServer,
 		nats.ErrConnectionClosed, nats.ErrConnectionDraining, nats.ErrBadSubject, nats.ErrInvalidMsg, nats.ErrHeadersNotSupported,
 		nats.ErrPermissionViolation, nats.ErrAuthorization, jetstream.ErrInvalidSubject, jetstream.ErrInvalidOption,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrAsyncPublishReplySubjectSet,

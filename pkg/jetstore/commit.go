@@ -33,7 +33,7 @@ const maxChanges = 1000
 //   - [ErrConflict]: nothing was stored, and nothing will be.
 //   - [ErrUnknown]: stored or not; a message still under way may even be stored after the return, as long as every Expect
 //     still holds. Read the keys again, later than the request timeout, before deciding.
-//   - anything else: nothing was stored.
+//   - anything else, [ErrOtherServer] for work that is anchored among it: nothing was stored.
 //
 // A lost reply is resolved by reading: every message carries the commit's own nonce, see [HeaderWriter].
 func (s *Store) Commit(ctx context.Context, changes ...Change) ([]uint64, error) {
@@ -92,7 +92,7 @@ func (c *commit) run(ctx context.Context) ([]uint64, error) {
 func (c *commit) judge(ctx context.Context, err error) (first uint64, done bool, verdict error) {
 	_, answered := errors.AsType[*jetstream.APIError](err)
 	outcome := Classify(err)
-	if outcome == Again && !answered {
+	if outcome == Again && !answered && !errors.Is(err, errAway) {
 		c.lost = true
 	}
 	switch {
@@ -118,6 +118,9 @@ func (c *commit) outOfTime(err error) error {
 
 // try publishes once. The revision of the first change is returned; the others follow it without a gap.
 func (c *commit) try(ctx context.Context) (uint64, error) {
+	if err := c.store.holds(ctx); err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	messages := c.messages()

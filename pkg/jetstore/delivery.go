@@ -11,7 +11,8 @@ import (
 )
 
 // Delivery is one message given to a handler, and the way to say what became of it. Its methods are safe for concurrent
-// use; the first of Ack, AckSync and Nak decides and the others then return an error.
+// use; the first of Ack, AckSync and Nak decides and the others then return an error. After the connection was lost they return one too: the
+// message comes again.
 type Delivery struct {
 	Stream    string
 	Consumer  string
@@ -27,9 +28,10 @@ type Delivery struct {
 	store   *Store
 	hooks   Hooks
 	done    *atomic.Bool // an answer was sent
+	server  string       // the process that delivered it, see [Store.Anchor]
 }
 
-func (p *puller) deliveryOf(m jetstream.Msg) (Delivery, error) {
+func (p *puller) deliveryOf(m jetstream.Msg, server string) (Delivery, error) {
 	meta, err := m.Metadata()
 	if err != nil {
 		return Delivery{}, fmt.Errorf("read delivery: %w", err)
@@ -37,7 +39,7 @@ func (p *puller) deliveryOf(m jetstream.Msg) (Delivery, error) {
 	return Delivery{
 		Stream: meta.Stream, Consumer: meta.Consumer, Subject: m.Subject(), Header: m.Headers(), Data: m.Data(),
 		Sequence: meta.Sequence.Stream, At: meta.Timestamp, Delivered: int(meta.NumDelivered), Pending: meta.NumPending,
-		message: m, store: p.store, hooks: p.hooks, done: new(atomic.Bool),
+		message: m, store: p.store, hooks: p.hooks, done: new(atomic.Bool), server: server,
 	}, nil
 }
 
@@ -64,12 +66,16 @@ func (d Delivery) term() error { return d.answer("terminate", Terminated, d.mess
 // size is about what the server counts for a message.
 func (d Delivery) size() int { return len(d.Subject) + headerSize(d.Header) + len(d.Data) }
 
-// answer tells the hook of an answer that was sent. An answer that is not confirmed may have been.
+// answer tells the hook of an answer that was sent. An answer that is not confirmed may have been. None is sent to another server than the
+// one that delivered the message: what follows from it need not be stored there.
 func (d Delivery) answer(verb string, answer Answer, send func() error) error {
 	if !d.done.Load() {
 		defer d.store.on(Verb(answer), d.Subject)()
 	}
-	err := send()
+	err := d.store.isWith(d.server)
+	if err == nil {
+		err = send()
+	}
 	if err == nil {
 		d.done.Store(true)
 		d.hooks.answered(answer, d.Delivered)

@@ -97,7 +97,7 @@ func (e *each) start(run context.Context, d Delivery) {
 	e.running.Go(func() {
 		defer func() { <-e.slots }()
 		stop := keep(ackWait, []Delivery{d}, hooks.report)
-		outcome := e.handle(run, d)
+		outcome := e.handle(anchored(run, d.server), d)
 		err := e.store.settle(run, d, outcome)
 		stop()
 		hooks.report(d.Subject, ignoreSettled(err))

@@ -119,6 +119,7 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 	if err != nil {
 		return err
 	}
+	server := p.store.nc.ConnectedServerId()
 	options := []jetstream.FetchOpt{jetstream.FetchContext(until(ctx, wait))}
 	if maxBytes > 0 {
 		options = append(options, jetstream.FetchMaxBytes(maxBytes))
@@ -129,7 +130,7 @@ func (p *puller) pull(ctx context.Context, n, maxBytes int, wait time.Duration, 
 		return ctx.Err()
 	}
 	for m := range batch.Messages() {
-		d, err := p.deliveryOf(m)
+		d, err := p.deliveryOf(m, server)
 		if err != nil {
 			p.hooks.report(m.Subject(), err)
 			continue

@@ -91,7 +91,7 @@ func (p *puller) doneBelow(ctx context.Context) (uint64, error) {
 
 // collectLeftovers reads the oldest messages up to the floor, as many as fit into a batch.
 func (p *puller) collectLeftovers(ctx context.Context, floor uint64, o BatchOptions) (batch []Delivery, err error) {
-	size := 0
+	size, server := 0, p.store.nc.ConnectedServerId()
 	for seq := uint64(1); seq <= floor && len(batch) < o.MaxMessages && size < o.MaxBytes; {
 		m, err := p.store.ask(ctx, p.stream, leaderQuery{Seq: seq, NextFor: ">"})
 		if errors.Is(err, ErrNotFound) || err == nil && m.Sequence > floor {
@@ -102,7 +102,7 @@ func (p *puller) collectLeftovers(ctx context.Context, floor uint64, o BatchOpti
 		}
 		d := Delivery{
 			Stream: p.stream, Consumer: p.consumer, Subject: m.Subject, Header: m.Header, Data: m.Data, Sequence: m.Sequence, At: m.At,
-			Delivered: 1, store: p.store, hooks: p.hooks, done: new(atomic.Bool),
+			Delivered: 1, store: p.store, hooks: p.hooks, done: new(atomic.Bool), server: server,
 			message: &leftover{store: p.store, stream: p.stream, sequence: m.Sequence},
 		}
 		batch = append(batch, d)

@@ -32,6 +32,9 @@ func (s *Store) Publish(ctx context.Context, m *nats.Msg, opts ...jetstream.Publ
 }
 
 func (s *Store) publishOnce(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if err := s.holds(ctx); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return s.js.PublishMsg(ctx, m, opts...) //nolint:wrapcheck // one try; Publish judges and wraps its error

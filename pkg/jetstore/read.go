@@ -174,6 +174,9 @@ func (s *Store) Purge(ctx context.Context, stream, subject string, upTo uint64) 
 		request = append(request, jetstream.WithPurgeSequence(upTo+1)) // the server's bound is exclusive
 	}
 	handle, err := s.js.Stream(ctx, stream)
+	if err == nil {
+		err = s.holds(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("purge %s of %s: %w", subject, stream, err)
 	}

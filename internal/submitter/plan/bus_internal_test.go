@@ -65,6 +65,8 @@ func (b *memoryBus) addBlock(queue, job string, data []byte) uint64 {
 	return sequence
 }
 
+func (b *memoryBus) Anchor(ctx context.Context) context.Context { return ctx }
+
 func (b *memoryBus) Read(_ context.Context, _, _ string, from uint64) iter.Seq2[jetstore.Message, error] {
 	return func(yield func(jetstore.Message, error) bool) {
 		for _, m := range b.rows {

@@ -108,14 +108,14 @@ func (p *Planner) Plan(ctx context.Context, queue, job string) error {
 
 func seatName(queue, job string) string { return queue + "." + job }
 
-// race goes on as long as other planners are first.
+// race goes on as long as other planners are first, or the bus changes its server: what was stored before is not known to be there.
 func (p *Planner) race(ctx context.Context, s *seat, queue, job string) error {
 	for try := 1; ; try++ {
 		err := p.plan(ctx, s, queue, job)
-		if !errors.Is(err, errStale) || try == maxRaces {
+		if !errors.Is(err, errStale) && !errors.Is(err, jetstore.ErrOtherServer) || try == maxRaces {
 			return err
 		}
-		p.Log.Debug().Str("queue", queue).Str("job", job).Msg("another planner was first, starting over")
+		p.Log.Debug().Str("queue", queue).Str("job", job).Err(err).Msg("starting over")
 	}
 }
 
@@ -123,6 +123,7 @@ func (p *Planner) race(ctx context.Context, s *seat, queue, job string) error {
 func (p *Planner) plan(ctx context.Context, s *seat, queue, name string) error {
 	had := s.session
 	s.session = nil
+	ctx = p.desk.blocks.Anchor(ctx)
 	job, err := p.open(ctx, queue, name)
 	if err != nil || job.Hold != nil {
 		return err

@@ -16,8 +16,9 @@ import (
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
-// Blocks is how single messages are read.
+// Blocks is how single messages are read, and how a walk is tied to the server that they are read from, see [jetstore.Store.Anchor].
 type Blocks interface {
+	Anchor(ctx context.Context) context.Context
 	At(ctx context.Context, stream string, seq uint64) (jetstore.Message, error)
 	Last(ctx context.Context, stream, subject string) (jetstore.Message, error)
 }

@@ -40,6 +40,7 @@ type sweeper struct {
 
 // sweep goes once over all jobs and all subjects of ROWS. One job's failure does not keep it from the others.
 func (s *sweeper) sweep(ctx context.Context) error {
+	ctx = s.planner.Bus.Anchor(ctx)
 	counts, err := s.planner.Bus.SubjectCounts(ctx, jetstore.StreamRows, events.PrefixRows+">")
 	if err != nil {
 		return err

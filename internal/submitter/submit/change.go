@@ -139,6 +139,9 @@ func (d *drive) logFailure(what string, v verdict, err error) {
 // isUnknown reports whether a change may have been stored.
 func isUnknown(err error) bool { return errors.Is(err, jetstore.ErrUnknown) }
 
+// movedAway reports whether a change was not stored because the bus is another server's by now. It is not so for one whose outcome is unknown.
+func movedAway(err error) bool { return errors.Is(err, jetstore.ErrOtherServer) && !isUnknown(err) }
+
 // cut shortens a text to what states and results may hold.
 func cut(s string) string {
 	if len(s) <= maxErrorText {

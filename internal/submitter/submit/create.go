@@ -96,17 +96,21 @@ func (d *drive) notPosted(ctx context.Context, v verdict, err error) (step, erro
 	return step{delay: v.delay, why: v.why}, d.enter(ctx, events.BatchUploaded, d.waiting(v.why, err, v.delay), events.BatchIsUploaded)
 }
 
-// lostAnswer is a batch that was made, and whose id could not be stored. Where the state follows another one by now, this one is stopped;
-// else whoever looks finds it.
+// lostAnswer is a batch that was made, and whose id could not be stored. Where the state is the very one of this POST after all, as after a
+// change of servers, it is stored again; where the state follows another batch by now, this one is stopped; else whoever looks finds it.
 func (d *drive) lostAnswer(ctx context.Context, remote *doubleword.Batch, cause error) (step, error) {
-	if !jobs.IsConflict(cause) {
+	if !jobs.IsConflict(cause) && !movedAway(cause) {
 		return step{}, cause
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
+	ctx, cancel := context.WithTimeout(d.config.Bus.Anchor(context.WithoutCancel(ctx)), d.config.DrainTimeout)
 	defer cancel()
 	now, err := d.config.Jobs.Batch(ctx, d.batch.Queue, d.batch.Job, d.batch.N)
 	if err != nil {
 		return step{}, err
+	}
+	if d.posted(&now) {
+		d.batch = now
+		return step{}, d.submitted(ctx, remote, false)
 	}
 	followed := now.ProviderBatchID != "" || now.State.Ended()
 	if now.Attempt > d.batch.Attempt && !d.provider.Capabilities().ListByMetadata {
@@ -120,4 +124,11 @@ func (d *drive) lostAnswer(ctx context.Context, remote *doubleword.Batch, cause 
 		return next, err
 	}
 	return step{}, cause
+}
+
+// posted reports whether now is the state whose POST this drive has made.
+func (d *drive) posted(now *jobs.Batch) bool {
+	b := &d.batch
+	return now.State == events.BatchCreating && now.SinceAt.Equal(b.SinceAt) && now.Owner == b.Owner && now.Attempt == b.Attempt &&
+		now.FileID == b.FileID && now.Digest == b.Digest
 }

@@ -9,13 +9,14 @@ import (
 
 // memory is what this process knows of one batch and its state does not hold. Times are monotonic.
 type memory struct {
-	busy     bool // a drive has it; guarded by memories.mu
-	revision uint64
-	seenAt   time.Time // when this process first saw the revision, or an earlier one that said the same
-	mine     bool      // this process made the change to the batch's present state
-	fence    fence
-	failures int // lists, reads, deletes and cancels that failed in a row
-	refusals int // uploads and creates that failed in a row
+	busy      bool // a drive has it; guarded by memories.mu
+	revision  uint64
+	enteredAt time.Time // by the state itself: when it was entered. Revisions come again on a bus that was restored, this does not
+	seenAt    time.Time // when this process first saw the revision, or an earlier one that said the same
+	mine      bool      // this process made the change to the batch's present state
+	fence     fence
+	failures  int // lists, reads, deletes and cancels that failed in a row
+	refusals  int // uploads and creates that failed in a row
 }
 
 // fence is how far the owner of a fencing state has come.
@@ -28,15 +29,15 @@ type fence struct {
 
 // observe takes note of the revision that was just read.
 func (m *memory) observe(b *jobs.Batch, now time.Time) {
-	if m.revision == b.Revision {
+	if m.revision == b.Revision && m.enteredAt.Equal(b.SinceAt) {
 		return
 	}
-	m.revision, m.seenAt, m.mine, m.fence = b.Revision, now, false, fence{}
+	m.revision, m.enteredAt, m.seenAt, m.mine, m.fence = b.Revision, b.SinceAt, now, false, fence{}
 }
 
 // entered takes note of a change to a new state that this process has just made.
 func (m *memory) entered(b *jobs.Batch, now time.Time) {
-	m.revision, m.seenAt, m.mine, m.fence = b.Revision, now, true, fence{}
+	m.revision, m.enteredAt, m.seenAt, m.mine, m.fence = b.Revision, b.SinceAt, now, true, fence{}
 }
 
 // noted takes note of a change of what b says of itself, its state being the same.

@@ -82,24 +82,25 @@ type step struct {
 	why   string
 }
 
-// run goes round until there is nothing to do now. A conflict is somebody else's step: it reads again, and else goes on from what it wrote,
-// since a lagging replica may not show that yet.
+// run goes round until there is nothing to do now. A conflict is somebody else's step, and a server that came up since may hold an older
+// bus: it reads again, and else goes on from what it wrote, since a lagging replica may not show that yet.
 func (d *drive) run(ctx context.Context, queue, job, n string) (step, error) {
-	fresh := false
+	fresh, tied := false, ctx
 	for range maxSteps {
 		if err := ctx.Err(); err != nil {
 			return step{}, err
 		}
 		if !fresh {
-			if next, err := d.read(ctx, queue, job, n); err != nil || next.delay > 0 {
+			tied = d.config.Bus.Anchor(ctx) //nolint:fatcontext // made of ctx each time: what is read now is what the changes rest on
+			if next, err := d.read(tied, queue, job, n); err != nil || next.delay > 0 {
 				return next, err
 			}
 		}
-		next, err := d.do(ctx, decide(d.view()))
+		next, err := d.do(tied, decide(d.view()))
 		fresh = err == nil
 		switch {
-		case jobs.IsConflict(err):
-			d.log.Debug().Msg("somebody else changed the batch")
+		case jobs.IsConflict(err), movedAway(err):
+			d.log.Debug().Err(err).Msg("what the step rested on is not so any more")
 		case isUnknown(err):
 			return step{delay: unknownWait, why: err.Error()}, nil
 		case err != nil:

@@ -38,6 +38,7 @@ func jittered(d time.Duration) time.Duration {
 // Sweep drives every batch that has a step to make now, whatever became of the message that should have said so: those not yet submitted,
 // and submitted ones of cancelled jobs. It returns when all of them were driven once; an error is the bus'. It is idempotent.
 func (s *Submitter) Sweep(ctx context.Context) error {
+	ctx = s.config.Bus.Anchor(ctx)
 	open, err := s.openJobs(ctx)
 	if err != nil {
 		return err
