@@ -57,6 +57,8 @@ func (f TimeFlags) CheckTimes() error {
 		{"sweep-interval", f.SweepInterval},
 		{"drain-timeout", f.DrainTimeout},
 		{"linger", f.Linger},
+		{"orphan-age", f.OrphanAge},
+		{"orphan-interval", f.OrphanInterval},
 	} {
 		if flag.value < 0 {
 			faults = append(faults, fmt.Errorf("--%s: %s is negative", flag.name, flag.value))

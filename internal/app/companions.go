@@ -6,6 +6,8 @@ import (
 	"github.com/batchbus/batchbus/internal/api"
 	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/submitter/files"
+	"github.com/batchbus/batchbus/pkg/doubleword"
 )
 
 // accompanied is a service and what runs beside it on the same connection. They share their fate.
@@ -41,4 +43,20 @@ func withKeeper(d *deps, service Service, err error) (Service, error) {
 		return nil, err
 	}
 	return accompanied{service, []Service{keeper}}, nil
+}
+
+// withFiles makes a replica of the service delete input files that nothing refers to.
+func withFiles(d *deps, service Service, err error) (Service, error) {
+	if err != nil {
+		return nil, err
+	}
+	sweeper, err := files.New(files.Config{
+		Jobs: d.jobs, BusID: d.busID, Log: d.log("files"), Observe: d.observe, Keys: d.clients.names(),
+		Provider: providers(d.clients, func(c *doubleword.Client) files.Provider { return c }),
+		Age:      d.options.Settings.OrphanAge, Interval: d.options.Settings.OrphanInterval,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return accompanied{service, []Service{sweeper}}, nil
 }

@@ -49,6 +49,7 @@ func intervals(o *Options) map[string]time.Duration {
 			obs.LoopSubmitterEvents: consumeInterval, obs.LoopSubmitterSweep: o.Settings.SweepInterval + uploadAllowance,
 			obs.LoopPlannerRows: consumeInterval, obs.LoopPlannerSweep: sweep,
 			obs.LoopKeeperSweep: keep.DefaultInterval + sweepAllowance,
+			obs.LoopFilesSweep:  o.Settings.OrphanInterval + sweepAllowance,
 		},
 	}
 	loops := make(map[string]time.Duration)

@@ -32,7 +32,8 @@ func build(name string, d *deps) (Service, error) {
 	case Submitter:
 		service, err := buildSubmitter(d)
 		service, err = withAPI(d, service, err)
-		return withKeeper(d, service, err)
+		service, err = withKeeper(d, service, err)
+		return withFiles(d, service, err)
 	case Poller:
 		return buildPoller(d)
 	case Collector:

@@ -1,6 +1,10 @@
 package app
 
-import "time"
+import (
+	"time"
+
+	"github.com/batchbus/batchbus/internal/submitter/files"
+)
 
 // Settings are the times that services work by.
 type Settings struct {
@@ -16,6 +20,9 @@ type Settings struct {
 	SweepInterval   time.Duration // how often each service looks for work that lost its trigger
 	DrainTimeout    time.Duration // how long work in flight may go on after the stop
 	Linger          time.Duration // length of a rolling job's time window; 0: the policy says
+	// OrphanAge is how old an input file at the provider must be that nothing refers to, to be deleted; OrphanInterval is how often those are
+	// looked for.
+	OrphanAge, OrphanInterval time.Duration
 }
 
 // DefaultSettings are for the real provider.
@@ -24,6 +31,7 @@ func DefaultSettings() Settings {
 		CreateTimeout: 5 * time.Minute, QuietPeriod: 10 * time.Minute, UploadAllowance: 30 * time.Minute,
 		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute,
 		MissingGrace: 2 * time.Minute, SweepInterval: time.Minute, DrainTimeout: 10 * time.Second,
+		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
 	}
 }
 
@@ -33,6 +41,7 @@ func SimulatedSettings() Settings {
 		CreateTimeout: 5 * time.Second, QuietPeriod: time.Second, UploadAllowance: 10 * time.Second,
 		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second,
 		MissingGrace: time.Second, CancelGrace: time.Second, SweepInterval: 2 * time.Second, DrainTimeout: 5 * time.Second,
+		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
 	}
 }
 
@@ -49,6 +58,8 @@ type TimeFlags struct {
 	SweepInterval   time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
 	DrainTimeout    time.Duration `placeholder:"DURATION" help:"How long work in flight may go on after the stop. Default 10s; 5s when simulated."`
 	Linger          time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
+	OrphanAge       time.Duration `placeholder:"DURATION" help:"How old an input file at the provider must be that nothing refers to, to be deleted. Default 24h."`
+	OrphanInterval  time.Duration `placeholder:"DURATION" help:"How often such files are looked for. Default 1h."`
 }
 
 // Settings are def with what the flags say in its place.
@@ -68,6 +79,8 @@ func (s Settings) orElse(def Settings) Settings {
 		{&s.SweepInterval, &def.SweepInterval},
 		{&s.DrainTimeout, &def.DrainTimeout},
 		{&s.Linger, &def.Linger},
+		{&s.OrphanAge, &def.OrphanAge},
+		{&s.OrphanInterval, &def.OrphanInterval},
 	} {
 		if *pair.value <= 0 {
 			*pair.value = *pair.otherwise

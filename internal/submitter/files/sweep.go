@@ -16,9 +16,6 @@ import (
 // partSize is how many files that may go are judged together, by one list of batches.
 const partSize = 500
 
-// purposeInput is the purpose of input files; what a batch writes is no file of ours.
-const purposeInput = "batch"
-
 // suspect is a file that no state names, under the batch that its name tells of.
 type suspect struct{ id, queue, job, n string }
 
@@ -77,7 +74,7 @@ func (s *Sweeper) account(ctx context.Context, account Provider) (deleted int, e
 func (s *Sweeper) suspect(ctx context.Context, listed []doubleword.File, to suspects) error {
 	for _, f := range listed {
 		queue, job, n, ours := submit.ParseFileName(s.BusID, f.Filename)
-		if !ours || f.Purpose != purposeInput || f.CreatedAt.IsZero() || time.Since(f.CreatedAt) < s.Age {
+		if !ours || f.CreatedAt.IsZero() || time.Since(f.CreatedAt) < s.Age {
 			continue
 		}
 		candidate := suspect{id: f.ID, queue: queue, job: job, n: n}
