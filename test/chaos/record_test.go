@@ -1,0 +1,55 @@
+package chaos_test
+
+import (
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/failpoint"
+)
+
+// recording is a run of each scenario without a kill: what it passes and how long it takes.
+type recording struct {
+	mu     sync.Mutex
+	passed map[string]map[failpoint.Passage]int // by scenario
+	took   map[string]time.Duration
+}
+
+// record runs the scenarios that are wanted, side by side, as subtests: each must end well.
+func record(t *testing.T, wanted func(scenario string) bool) *recording {
+	t.Helper()
+	r := &recording{passed: map[string]map[failpoint.Passage]int{}, took: map[string]time.Duration{}}
+	t.Run("record", func(t *testing.T) {
+		for _, s := range scenarios() {
+			if !wanted(s.name) {
+				continue
+			}
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				got := play(t, &s, arming{replicas: 1, trace: dir})
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.passed[s.name], r.took[s.name] = passages(t, dir), got.took
+			})
+		}
+	})
+	return r
+}
+
+// wantEveryPoint fails for each point of the table that no scenario passes on both of its moments: a point without a case.
+func (r *recording) wantEveryPoint(t *testing.T) {
+	t.Helper()
+	all := map[failpoint.Passage]int{}
+	for _, counts := range r.passed {
+		maps.Copy(all, counts)
+	}
+	for _, e := range failpoint.Table() {
+		for _, moment := range failpoint.Moments() {
+			if all[failpoint.Passage{Point: e.Point, Moment: moment}] == 0 {
+				t.Errorf("no scenario passes %s:%s: a point without a case", e.Point, moment)
+			}
+		}
+	}
+}
