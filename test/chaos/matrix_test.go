@@ -1,16 +1,88 @@
 package chaos_test
 
-import "testing"
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
 
+	"github.com/batchbus/batchbus/internal/failpoint"
+)
+
+const (
+	// allVariable says how much of the matrix runs: "all" is all of it, else a subset for the gate.
+	allVariable = "BATCHBUS_CHAOS"
+	// caseVariable names one case, which then runs alone.
+	caseVariable = "BATCHBUS_CHAOS_CASE"
+)
+
+// TestCrashMatrix ends services at each point of the failpoint table and judges what becomes of the rows and of the money. The whole matrix:
+//
+//	BATCHBUS_CHAOS=all go test ./test/chaos -run '^TestCrashMatrix$' -timeout 6h -v
+//
+// As many cases run side by side as -parallel says; most of a case is waiting.
+//
+//nolint:paralleltest // its cases are, and its summary comes behind them
 func TestCrashMatrix(t *testing.T) {
-	r := record(t, func(string) bool { return true })
-	for _, s := range scenarios() {
-		t.Logf("%s took %s", s.name, r.took[s.name])
-		for _, p := range sorted(r.passed[s.name]) {
-			if p.Moment == "after" {
-				t.Logf("  %4d %s", r.passed[s.name][p], p)
-			}
+	if text := os.Getenv(caseVariable); text != "" {
+		c, err := parseCrash(text)
+		if err != nil {
+			t.Fatal(err)
 		}
+		m := matrix{t: t, usual: map[string]time.Duration{}}
+		m.run(t, c)
+		t.Logf("%+v", m.toll)
+		return
 	}
+	began := time.Now()
+	r := record(t, scenarios())
 	r.wantEveryPoint(t)
+	cases := crashes(scenarios(), r.passed)
+	if os.Getenv(allVariable) != "all" {
+		cases = few(subset(cases))
+	}
+	m := matrix{t: t, usual: r.took}
+	t.Run("case", func(t *testing.T) {
+		for _, c := range cases {
+			t.Run(c.String(), func(t *testing.T) {
+				t.Parallel()
+				m.run(t, c)
+			})
+		}
+	})
+	m.summarise(time.Since(began))
+}
+
+// matrix runs cases and adds up what they come to.
+type matrix struct {
+	t     *testing.T
+	usual map[string]time.Duration // what each scenario takes without a kill
+	mu    sync.Mutex
+	toll  toll
+}
+
+func (m *matrix) run(t *testing.T, c crash) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("this case alone: %s", c.reproduce())
+		}
+	})
+	got := play(t, byName(t, c.scenario), c.arming())
+	if c.certain() && len(got.killed) != 1 {
+		t.Errorf("%d kills, want 1: the scenario does not reach its point every time", len(got.killed))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.toll.add(c, got, m.usual[c.scenario])
+}
+
+func (m *matrix) summarise(took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.toll
+	m.t.Logf("%d points, %d scenarios, %d cases, %d kills, %d not reached, %d with violations, %d rows of cancelled batches, %s",
+		len(failpoint.Table()), len(scenarios()), l.cases, l.kills, l.notReached, l.violated, l.zombies, took.Round(time.Second))
+	m.t.Logf("worst recovery: %s later than without a kill (%s); %s from the last kill to the end (%s)",
+		l.worst.Round(time.Millisecond), l.worstCase, l.slowest.Round(time.Millisecond), l.slowestCase)
 }

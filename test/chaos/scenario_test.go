@@ -6,15 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchbus/batchbus/internal/failpoint"
 	"github.com/batchbus/batchbus/test/rig"
 )
 
 // scenario is a small course of events that passes certain points. Without a kill it takes a few seconds.
 type scenario struct {
 	name      string
-	services  []string // flags of every service
-	simulator []string // flags of the simulator
-	faults    string   // what goes wrong at the provider: the content of its --faults file
+	madeFor   []failpoint.Point // are tried in this one, whichever others pass them
+	services  []string          // flags of every service
+	simulator []string          // flags of the simulator
+	faults    string            // what goes wrong at the provider: the content of its --faults file
 	run       func(w *world)
 	want      expectation
 }
