@@ -19,6 +19,8 @@ var (
 	ErrTooBig = errors.New("message is too big")
 	// ErrDigest is returned when an object's bytes are not those its digest names.
 	ErrDigest = errors.New("object does not match its digest")
+	// ErrNoJetStream is returned when nobody answers for JetStream: the server or the account has none, or it has no leader.
+	ErrNoJetStream = errors.New("nobody answers for JetStream: is it enabled on this server and for this account?")
 	// ErrObjectMissing is returned when there is no object of the name, which on a lagging replica can pass.
 	ErrObjectMissing = errors.New("object is missing")
 )

@@ -33,6 +33,7 @@ func (e *FullError) Unwrap() error { return e.Err }
 type Full struct {
 	Stream  string
 	SinceAt time.Time // when it refused first
+	LastAt  time.Time // when it refused last
 }
 
 // fullness is which streams refuse what a store publishes. It is safe for concurrent use.
@@ -62,7 +63,7 @@ func (s *Store) FullStreams() []Full {
 	var all []Full
 	for stream, r := range s.full.all {
 		if time.Since(r.last) < fullMemory {
-			all = append(all, Full{stream, r.first})
+			all = append(all, Full{stream, r.first, r.last})
 		}
 	}
 	return all
@@ -93,9 +94,9 @@ func (f *fullness) note(stream string, full bool) {
 	}
 	if f.report != nil && full != was {
 		if full {
-			r.first = now
+			r = refusals{now, now}
 		}
-		f.report(Full{stream, r.first}, !full)
+		f.report(Full{stream, r.first, r.last}, !full)
 	}
 }
 

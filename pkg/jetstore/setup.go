@@ -16,7 +16,7 @@ import (
 // needs the rights to create streams and consumers; services need it only when they are their own administrators.
 //
 // While the server is starting (no responders, no leader yet, its directories not yet made) it repeats, for at most
-// Settings.StartupTimeout. After another error some streams may exist and others not: call it again.
+// Settings.StartupTimeout; [ErrNoJetStream], at once when the server itself says that it has none. After another error some streams may exist and others not: call it again.
 func Setup(ctx context.Context, js jetstream.JetStream, s Settings) error {
 	return walk(ctx, js, s, true)
 }
@@ -33,14 +33,14 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 	w := walker{js: js, skip: skipped(s), create: create, grow: create && s.GrowSizes}
 	var drift []Difference
 	for _, want := range streams(s) {
-		d, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) { return w.stream(ctx, want) })
+		d, err := patiently(ctx, w.hopeless, func(ctx context.Context) ([]Difference, error) { return w.stream(ctx, want) })
 		if err != nil {
 			return fmt.Errorf("set up stream %s: %w", want.Name, explain(err))
 		}
 		drift = append(drift, d...)
 	}
 	for _, want := range consumers(s) {
-		d, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) { return w.consumer(ctx, want) })
+		d, err := patiently(ctx, w.hopeless, func(ctx context.Context) ([]Difference, error) { return w.consumer(ctx, want) })
 		if err != nil {
 			return fmt.Errorf("set up consumer %s: %w", want.config.Name, err)
 		}
@@ -52,12 +52,22 @@ func walk(ctx context.Context, js jetstream.JetStream, s Settings, create bool) 
 	return nil
 }
 
-// explain says what silence most likely means: the server has no way to say that it has no JetStream.
+// explain says what silence most likely means.
 func explain(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) {
-		return fmt.Errorf("nobody answers for JetStream: is it enabled on this server and for this account? %w", err)
+	if silent(err) {
+		return fmt.Errorf("%w %w", ErrNoJetStream, err)
 	}
 	return err
+}
+
+func silent(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+}
+
+// hopeless tells silence that will not pass: the connected server has no JetStream by its own word, and knows of no other that has.
+func (w walker) hopeless(err error) bool {
+	has, _ := w.js.Conn().ConnectedServerJetStream()
+	return silent(err) && !has
 }
 
 func skipped(s Settings) []string {
@@ -126,7 +136,7 @@ func (w walker) consumer(ctx context.Context, want binding) ([]Difference, error
 
 // patiently repeats what fails only because the server is starting. Each try has its own limit: a cluster that has no leader yet answers
 // nothing at all, and the next try may meet one.
-func patiently(ctx context.Context, do func(context.Context) ([]Difference, error)) ([]Difference, error) {
+func patiently(ctx context.Context, hopeless func(error) bool, do func(context.Context) ([]Difference, error)) ([]Difference, error) {
 	try := func() ([]Difference, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -134,7 +144,7 @@ func patiently(ctx context.Context, do func(context.Context) ([]Difference, erro
 	}
 	for pause := newPause(); ; {
 		d, err := try()
-		if err == nil || !starting(err) {
+		if err == nil || !starting(err) || hopeless(err) {
 			return d, err
 		}
 		if pause.wait(ctx) != nil {

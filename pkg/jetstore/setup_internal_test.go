@@ -16,7 +16,7 @@ func TestAServerThatAnswersNothingIsAskedAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		began, tries := time.Now(), 0
-		_, err := patiently(ctx, func(ctx context.Context) ([]Difference, error) {
+		_, err := patiently(ctx, func(error) bool { return false }, func(ctx context.Context) ([]Difference, error) {
 			if tries++; tries > 1 {
 				return nil, nil
 			}
