@@ -31,12 +31,14 @@ type Input struct {
 }
 
 // Publish publishes the rows of in and returns how many there were, blank lines not counted, once the bus has acknowledged all of them.
-// It blocks while the bus is full or gone, until ctx ends. It is idempotent for an equal Input: after an error, call it again with the
+// It blocks while the bus is full or gone, until ctx ends or the full timeout of [Client.WithFullTimeout] is over. It is idempotent for an equal Input: after an error, call it again with the
 // same one. [rows.ErrLineTooLong] and [rows.ErrEncoding] end it early; what came before is published.
 func (c *Client) Publish(ctx context.Context, in Input) (int, error) {
 	if err := errors.Join(events.CheckName(in.Queue), events.CheckName(in.Job)); err != nil {
 		return 0, fmt.Errorf("publish rows: %w", err)
 	}
+	ctx, stop := c.giveUp(ctx)
+	defer stop()
 	window := c.bus.NewWindow(16)
 	chunks := chunker{reader: rows.NewReader(in.Rows, MaxLineBytes)}
 	acknowledged := 0
@@ -60,14 +62,14 @@ func (c *Client) Publish(ctx context.Context, in Input) (int, error) {
 			}
 		})
 		if err != nil {
-			return acknowledged, fmt.Errorf("publish rows: %w", err)
+			return acknowledged, fmt.Errorf("publish rows: %w", reason(ctx, err))
 		}
 	}
 }
 
 func flush(ctx context.Context, window *jetstore.Window) error {
 	if err := window.Flush(ctx); err != nil {
-		return fmt.Errorf("publish rows: %w", err)
+		return fmt.Errorf("publish rows: %w", reason(ctx, err))
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (c *Client) message(ctx context.Context, in *Input, chunk *chunk) (*nats.Ms
 	m.Header.Set(events.HeaderFirstLine, strconv.Itoa(chunk.first))
 	m, err := c.bus.Fit(ctx, jetstore.StreamRequests, m, nil)
 	if err != nil {
-		return nil, fmt.Errorf("store rows from line %d: %w", chunk.first, err)
+		return nil, fmt.Errorf("store rows from line %d: %w", chunk.first, reason(ctx, err))
 	}
 	return m, nil
 }
@@ -124,6 +126,8 @@ func (c *Client) end(ctx context.Context, subject, queue, job, what string, head
 		return err
 	}
 	header.Set(jetstream.MsgIDHeader, messageID(&Input{Queue: queue, Job: job}, what))
+	ctx, stop := c.giveUp(ctx)
+	defer stop()
 	_, err := c.bus.Publish(ctx, &nats.Msg{Subject: subject, Header: header})
-	return err
+	return reason(ctx, err)
 }
