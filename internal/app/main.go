@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type serviceFlags struct {
 	Setup    bool  `help:"Create the streams, buckets and consumers that are missing; without it they are only checked."`
 	Replicas int   `default:"1" enum:"1,3" help:"Replicas of each stream: 1 or 3."`
 	MaxStore int64 `placeholder:"BYTES" help:"Most bytes that all streams together may hold. Default: the server's own limit."`
+
+	ConnectTimeout time.Duration `placeholder:"DURATION" help:"How long the start waits for a bus that is away, or has no JetStream yet. Default: for ever."`
 
 	AckWait time.Duration `placeholder:"DURATION" help:"After how long what a replica died over is given to another one, the same for all services. Default 30s."`
 
@@ -77,7 +80,7 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 		levelErr = fmt.Errorf("--log-level: %q is not debug, info, warn or error", f.LogLevel)
 	}
 	o := Options{
-		Services: services, Admin: f.Admin, Dial: f.Dial, BaseURL: f.ProviderURL, Keys: keys,
+		Services: services, Admin: f.Admin, Dial: f.Dial, ConnectTimeout: cmp.Or(f.ConnectTimeout, forever), BaseURL: f.ProviderURL, Keys: keys,
 		Topology: jetstore.Settings{Replicas: f.Replicas, MaxStore: f.MaxStore, KeepSizes: f.MaxStore == 0, AckWait: f.AckWait},
 		Setup:    f.Setup,
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
@@ -94,6 +97,9 @@ func (f *serviceFlags) checkRest() error {
 	var faults []error
 	if f.MaxStore < 0 {
 		faults = append(faults, errors.New("--max-store: it is negative"))
+	}
+	if f.ConnectTimeout < 0 {
+		faults = append(faults, errors.New("--connect-timeout: it is negative"))
 	}
 	if f.AckWait < 0 {
 		faults = append(faults, errors.New("--ack-wait: it is negative"))

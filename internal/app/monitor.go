@@ -69,7 +69,9 @@ func (c connection) Reconnects() uint64 { return c.Stats().Reconnects }
 func (m *monitor) connected(service string, d *deps, first bool) obs.Hooks {
 	c := connection{d.nc}
 	m.health.Connect(service, c)
-	m.registry.MustRegister(obs.Reconnects(service, c))
+	m.registry.MustRegister(obs.Reconnects(service, c), obs.Full(service, d.bus))
+	m.health.Check(obs.Room(service, d.bus))
+	d.bus.OnFull(tellFull(d.log(service)))
 	if first {
 		topology := &topologyCheck{bus: d.bus, settings: d.options.Topology}
 		m.health.Check(topology.fault)

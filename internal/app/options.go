@@ -23,6 +23,8 @@ type Options struct {
 	Services []string
 	// Dial opens a connection to the bus under the given client name. Every service has its own.
 	Dial func(name string) (*nats.Conn, error)
+	// ConnectTimeout is how long the start waits for a bus that is away. 0: not at all.
+	ConnectTimeout time.Duration
 	// BaseURL is the provider's, and Keys the API keys by name.
 	BaseURL string
 	Keys    map[string]doubleword.Secret

@@ -91,14 +91,6 @@ func TestHelpIsOnStdoutAndNoFault(t *testing.T) {
 	}
 }
 
-func TestABusThatIsNotThereIsAFault(t *testing.T) {
-	t.Parallel()
-	code, _, stderr := program(t, map[string]string{app.EnvKey: "sk-secret"}, "--nats=nats://127.0.0.1:1", "--admin=")
-	if code != app.ExitFault || !strings.Contains(stderr, "nats://127.0.0.1:1") || strings.Contains(stderr, "sk-secret") {
-		t.Errorf("exit code %d, stderr %q", code, stderr)
-	}
-}
-
 func TestASignalDuringTheStartIsTheExitCode(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())

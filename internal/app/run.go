@@ -13,8 +13,8 @@ import (
 )
 
 // Run runs the services until ctx ends; it returns nil then, after they have drained. Anything else that ends it is an error: a fault of
-// the options, all of them joined; a bus that cannot be reached, lacks a permission or whose topology differs; a service that stopped by
-// itself. The admin address is the first to open and the last to close.
+// the options, all of them joined; a bus that cannot be reached within ConnectTimeout, lacks a permission or whose topology differs; a service
+// that stopped by itself. The admin address is the first to open and the last to close.
 func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return fmt.Errorf("configure: %w", err)
@@ -28,7 +28,10 @@ func Run(ctx context.Context, o Options) error {
 	defer admin.close(ctx)
 	services := make([]Service, 0, len(o.Services))
 	for i, name := range o.Services {
-		d, err := connect(ctx, &o, m, name, i == 0)
+		d, err := await(ctx, &o, m, name, i == 0)
+		if ctx.Err() != nil && d == nil {
+			return nil // told to end before it began
+		}
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type Health struct {
 	connections map[string]Connection
 	reconnects  map[string]uint64
 	checks      []func() error
+	awaited     error // what the start waits for
 	started     bool
 	draining    bool
 }
@@ -64,6 +65,13 @@ func (h *Health) Start() {
 	defer h.mu.Unlock()
 	h.started = true
 	h.excuse()
+}
+
+// Await says what the start waits for; nil: for nothing any more.
+func (h *Health) Await(reason error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.awaited = reason
 }
 
 // Drain says that the process has been told to end. It is not ready any more.
@@ -140,6 +148,8 @@ func (h *Health) working() error {
 	switch {
 	case h.draining:
 		return errDraining
+	case !h.started && h.awaited != nil:
+		return fmt.Errorf("%w: %w", errStarting, h.awaited)
 	case !h.started:
 		return errStarting
 	}
