@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -72,7 +75,13 @@ func (f *busFlags) served(ctx context.Context, env app.Env, o app.LocalOptions, 
 	})
 }
 
-func (f *busFlags) remote(name string) (*app.Bus, error) { return app.OpenBus(name, f.Dial) }
+func (f *busFlags) remote(name string) (*app.Bus, error) {
+	bus, err := app.OpenBus(name, f.Dial)
+	if errors.Is(err, nats.ErrNoServers) {
+		err = fmt.Errorf("%w: does a NATS server run there? --nats names another one, --data DIR an embedded one", err)
+	}
+	return bus, err
+}
 
 func connected(ctx context.Context, connect func(name string) (*app.Bus, error), work onBus) (int, error) {
 	bus, err := connect("batchbus-tool")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,14 +18,19 @@ type setupCommand struct {
 
 	Replicas int           `default:"1" enum:"1,3" help:"Replicas of each stream: 1 or 3."`
 	MaxStore int64         `placeholder:"BYTES" help:"Most bytes that all streams together may hold. Default: the server's own limit."`
+	Grow     bool          `help:"Raise the size limits of streams that are there to what --max-store gives them; none is lowered."`
 	AckWait  time.Duration `placeholder:"DURATION" help:"After how long what a replica died over is given to another one; as the services have it. Default 30s."`
 }
 
-// run creates what is missing. What is there and differs is reported, one line a difference, and left as it is.
+// run creates what is missing. What is there and differs is reported, one line a difference, and left as it is, but
+// for sizes that are to grow.
 func (s *setupCommand) run(ctx context.Context, env app.Env) (int, error) {
 	log := zerolog.New(zerolog.ConsoleWriter{Out: env.Stderr, NoColor: true}).With().Timestamp().Logger()
+	if s.Grow && s.MaxStore <= 0 {
+		return app.ExitFault, errors.New("--grow: say by --max-store to what")
+	}
 	err := app.Setup(ctx, &s.ConnectionFlags, jetstore.Settings{
-		Replicas: s.Replicas, MaxStore: s.MaxStore, KeepSizes: s.MaxStore == 0, AckWait: s.AckWait,
+		Replicas: s.Replicas, MaxStore: s.MaxStore, KeepSizes: s.MaxStore == 0, GrowSizes: s.Grow, AckWait: s.AckWait,
 	}, &log)
 	if err != nil {
 		return app.ExitCode(ctx, err), err

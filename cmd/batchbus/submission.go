@@ -21,6 +21,8 @@ type jobFlags struct {
 	Window      string `default:"24h" help:"Completion window: 24h or 1h."`
 	Model       string `help:"Model for rows that name none."`
 	Description string `help:"Free text kept with the job."`
+
+	FullTimeout time.Duration `default:"2m" help:"Give up when the bus has refused everything for so long for want of room; 0: wait for ever. The same command goes on then."`
 }
 
 // submission is a job whose settings and inputs have been checked.
@@ -33,15 +35,15 @@ type submission struct {
 	description string
 	startedAt   time.Time
 	begun       bool // the job is open: from here on something may be published
+	fullTimeout time.Duration
 }
-
-// stallInterval is after how long without an acknowledgement people are told that the bus takes nothing.
-const stallInterval = 10 * time.Second
 
 // submission checks everything that can be checked before anything is published, and reports every fault, the caller's own included, at once.
 // A job that is given no name is named after what decides its answers, the provider among them.
 func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*submission, error) {
-	s := &submission{env: env, policy: events.DefaultPolicy(), description: f.Description, startedAt: time.Now()}
+	s := &submission{
+		env: env, policy: events.DefaultPolicy(), description: f.Description, startedAt: time.Now(), fullTimeout: f.FullTimeout,
+	}
 	s.policy.DefaultModel = f.Model
 	faults = append(faults, f.check(&s.policy)...)
 	s.policy.Window = f.Window
@@ -61,6 +63,9 @@ func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*su
 
 // check looks at the settings one by one.
 func (f *jobFlags) check(p *events.Policy) (faults []error) {
+	if f.FullTimeout < 0 {
+		faults = append(faults, fmt.Errorf("--full-timeout: %s is negative", f.FullTimeout))
+	}
 	faults = append(faults, flagError("--queue", events.CheckName(f.Queue)))
 	if f.Job != "" {
 		faults = append(faults, flagError("--job", events.CheckName(f.Job)))
@@ -110,46 +115,6 @@ func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStat
 		say(s.env, "resuming the job opened %s", job.OpenedAt.Local().Format(time.DateTime))
 	}
 	return job, nil
-}
-
-// publish publishes every input and the seal, unless the job is sealed already: its rows are all there then. Publishing what is there is
-// harmless, so one that was killed in the middle of it just begins again. published, when set, is told of rows on the bus.
-func (s *submission) publish(ctx context.Context, c *client.Client, job *events.JobStatus, published func(rows int)) error {
-	if job.SealedAt != nil {
-		return nil
-	}
-	stalled := time.AfterFunc(stallInterval, func() {
-		say(s.env, "the bus has taken no rows for %s: it is full (see --max-store) or slow; waiting", stallInterval)
-	})
-	defer stalled.Stop()
-	total := 0
-	for i, in := range s.inputs {
-		before := total
-		n, err := s.publishFile(ctx, c, i, in, func(rows int) {
-			stalled.Reset(stallInterval)
-			published(before + rows)
-		})
-		if err != nil {
-			return err
-		}
-		total += n
-	}
-	if total != s.rows {
-		return fmt.Errorf("the files held %d rows when they were checked and %d when they were published: the job is not sealed", s.rows, total)
-	}
-	return c.Seal(ctx, s.id.queue, s.id.job, total)
-}
-
-func (s *submission) publishFile(ctx context.Context, c *client.Client, i int, in input, published func(rows int)) (int, error) {
-	file, err := openRows(in.path)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	return c.Publish(ctx, client.Input{
-		// The same file given twice is two inputs, whose rows are then duplicates of each other.
-		Queue: s.id.queue, Job: s.id.job, Rows: file, Digest: fmt.Sprintf("%d-%s", i, in.digest), Published: published,
-	})
 }
 
 // whatNow is what became of a submission that was stopped.
