@@ -265,3 +265,39 @@ func TestBatches(t *testing.T) {
 		}
 	})
 }
+
+func TestABatchOutlivesTheConsumerThatFailsBehindIt(t *testing.T) {
+	t.Parallel()
+	f := jetstoretest.Start(t)
+	request(t, f, "first")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	handled := make(chan int, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- f.Store.Batches(ctx, jetstore.StreamRequests, jetstore.ConsumerIngest, jetstore.BatchOptions{MaxWait: time.Minute},
+			func(_ context.Context, batch []jetstore.Delivery) error {
+				handled <- len(batch)
+				return nil
+			})
+	}()
+	for { // until the first message is there and a second pull waits for more
+		consumer, err := f.Store.JetStream().Consumer(t.Context(), jetstore.StreamRequests, jetstore.ConsumerIngest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := consumer.CachedInfo(); info.NumAckPending == 1 && info.NumWaiting == 1 {
+			break
+		}
+	}
+	if err := f.Store.JetStream().DeleteConsumer(t.Context(), jetstore.StreamRequests, jetstore.ConsumerIngest); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-handled; n != 1 {
+		t.Errorf("a batch of %d", n)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -58,7 +58,8 @@ type puller struct {
 	store            *Store
 	stream, consumer string
 	hooks            Hooks
-	bound            jetstream.Consumer
+	bound            jetstream.Consumer // nil: to be looked up
+	lastWait         time.Duration      // the ack wait of the last one bound
 	pause            *pauses
 	lookedAt         time.Time // when leftovers were looked for last
 }
@@ -73,7 +74,7 @@ func (p *puller) bind(ctx context.Context) (jetstream.Consumer, error) {
 		p.hooks.beat()
 		bound, err := p.lookup(ctx)
 		if err == nil {
-			p.bound = bound
+			p.bound, p.lastWait = bound, bound.CachedInfo().Config.AckWait
 			break
 		}
 		p.failed(ctx, err)
@@ -104,13 +105,8 @@ func (p *puller) failed(ctx context.Context, err error) {
 	_ = p.pause.wait(ctx) // the callers look at ctx themselves
 }
 
-// ackWait is the bound consumer's.
-func (p *puller) ackWait() time.Duration {
-	if wait := p.bound.CachedInfo().Config.AckWait; wait > 0 {
-		return wait
-	}
-	return 30 * time.Second
-}
+// ackWait is that of the consumer that was bound last: messages outlive a binding that failed behind them.
+func (p *puller) ackWait() time.Duration { return orDefault(p.lastWait, 30*time.Second) }
 
 // pull fetches up to n messages and calls take for each as it arrives. It returns when they are there, wait is over or ctx
 // has ended; then what had arrived is still passed on.
