@@ -2,7 +2,11 @@ package rig
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"net"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,15 +49,27 @@ func Patiently(t testing.TB) context.Context {
 	return ctx
 }
 
-// FreeAddress is a loopback address that nobody listens on at the moment. Another may take it before the caller does; ports go round, so
-// that this takes many thousand calls.
+// Ports between these are below those that systems give to outgoing connections (Linux from 32768, others from 49152): what listens there
+// and dies finds its port free when it starts again.
+const (
+	firstPort = 10000
+	lastPort  = 32000
+)
+
+// FreeAddress is a loopback address that nobody listens on at the moment, drawn by chance: another may take it before the caller does, once in
+// ten thousand calls or so.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	var listen net.ListenConfig
-	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort)))
+		listener, err := listen.Listen(t.Context(), "tcp", address)
+		switch {
+		case err == nil:
+			listener.Close()
+			return address
+		case !errors.Is(err, syscall.EADDRINUSE):
+			t.Fatal(err)
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
