@@ -137,8 +137,8 @@ func describeAudit(w io.Writer, r *audit.Report) error {
 		add("dead letters %s: %d", code, r.DeadLetters[code])
 	}
 	if remote := r.Remote; remote != nil {
-		add("provider: %d batches, %d live, %d with rows that ran; rows %d completed, %d failed",
-			remote.Batches, remote.Live, remote.Ran, remote.Counts.Completed, remote.Counts.Failed)
+		add("provider: %d batches, %d live, %d with rows that ran, %d given up by a person; rows %d completed, %d failed",
+			remote.Batches, remote.Live, remote.Ran, remote.Abandoned, remote.Counts.Completed, remote.Counts.Failed)
 	}
 	for _, open := range r.Open {
 		add("open: %s", open)

@@ -6,10 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// One answer ends at most resumePage holds and takes about resumeTime: whoever asks turns to another replica when an answer is late, and what
+// the slow one did would be in no answer.
+const (
+	resumePage = 100
+	resumeTime = time.Second
 )
 
 // maxProviderID bounds an id of the provider's that is put into a state; theirs have 36 characters.
@@ -82,7 +90,7 @@ func ways(code string) string {
 
 // resume ends the holds of a job with its batches, or those of one code in a whole queue.
 func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resumed, error) {
-	r := resuming{Service: s, code: q.Code, answer: events.Resumed{Holds: []events.ResumedHold{}}}
+	r := resuming{Service: s, code: q.Code, until: time.Now().Add(resumeTime), answer: events.Resumed{Holds: []events.ResumedHold{}}}
 	if q.Job == "" {
 		r.code = cmp.Or(q.Code, events.HoldCredit)
 		queue := cmp.Or(q.Queue, events.DefaultQueue)
@@ -102,6 +110,7 @@ func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resum
 type resuming struct {
 	*Service
 	code        string // only holds of this code; empty: all
+	until       time.Time
 	ended, kept int
 	answer      events.Resumed
 }
@@ -114,7 +123,7 @@ func (r *resuming) queue(ctx context.Context, queue string) (events.Resumed, err
 		if j.Queue != queue || j.Hold == nil {
 			continue
 		}
-		if err := r.ofJob(ctx, &j); err != nil {
+		if err := r.ofJob(ctx, &j); err != nil || r.answer.More {
 			return r.answer, err
 		}
 	}
@@ -133,7 +142,7 @@ func (r *resuming) queue(ctx context.Context, queue string) (events.Resumed, err
 }
 
 func (r *resuming) job(ctx context.Context, j *jobs.Job) (events.Resumed, error) {
-	if err := r.ofJob(ctx, j); err != nil {
+	if err := r.ofJob(ctx, j); err != nil || r.answer.More {
 		return r.answer, err
 	}
 	for b, err := range r.Jobs.Batches(ctx, j.Queue, j.Name()) {
@@ -187,6 +196,6 @@ func (r *resuming) note(hold events.ResumedHold, err error) error {
 		r.ended++
 	}
 	r.answer.Holds = append(r.answer.Holds, hold)
-	r.answer.More = r.ended == maxPage
+	r.answer.More = r.ended == resumePage || r.ended > 0 && time.Now().After(r.until)
 	return nil
 }

@@ -83,14 +83,19 @@ func (a *reader) remote(path string, listed []doubleword.Batch) (unnamed map[str
 // planned judges the provider's batches of one planned batch.
 func (a *reader) planned(b *carried, listed []doubleword.Batch) {
 	var paid []string
-	found := b.ProviderBatchID == ""
+	found := b.ProviderBatchID == "" || slices.Contains(b.Abandoned, b.ProviderBatchID)
 	for _, remote := range listed {
 		found = found || remote.ID == b.ProviderBatchID
+		if slices.Contains(b.Abandoned, remote.ID) {
+			a.abandoned(b, &remote)
+			continue
+		}
 		if !remote.Adoptable() {
 			continue
 		}
 		paid = append(paid, remote.ID)
-		if remote.Metadata[digestKey] != b.Digest {
+		adopted := remote.ID == b.ProviderBatchID && b.ForeignDigest != "" // by a person, who was told what that means
+		if remote.Metadata[digestKey] != b.Digest && !adopted {
 			a.report.problem(Problem{Code: OtherDigest, Batch: b.N}, "the provider's %s holds other rows than batch %s", remote.ID, b.N)
 		}
 	}
@@ -99,5 +104,14 @@ func (a *reader) planned(b *carried, listed []doubleword.Batch) {
 	}
 	if !found {
 		a.report.problem(Problem{Code: RemoteMissing, Batch: b.N}, "the provider does not list its batch %s", b.ProviderBatchID)
+	}
+}
+
+// abandoned judges a remote batch that a person gave up: what it ran is paid and not used, and its rows are in a follow-up, so it must have
+// stopped.
+func (a *reader) abandoned(b *carried, remote *doubleword.Batch) {
+	a.report.Remote.Abandoned++
+	if remote.Alive() {
+		a.report.problem(Problem{Code: PaidTwice, Batch: b.N}, "the provider runs %s, which was abandoned, beside the follow-ups of batch %s", remote.ID, b.N)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/batchbus/batchbus/internal/audit"
@@ -73,6 +74,46 @@ func TestTheProvidersListIsCompared(t *testing.T) {
 				codes[p.Code] = true
 			}
 			if c.code == "" && (r.Verdict != audit.Proven || r.Remote.Batches < 2 || r.Remote.Counts.Completed != 3) || c.code != "" && !codes[c.code] {
+				t.Errorf("want %q: %+v %+v", c.code, r.Problems, r.Remote)
+			}
+		})
+	}
+}
+
+func TestWhatAPersonAdoptedOrAbandonedIsKnown(t *testing.T) {
+	t.Parallel()
+	f := jetstoretest.Start(t)
+	w := newWorld()
+	w.batches[0].ForeignDigest, w.batches[0].Abandoned = "of other rows", []string{"given-up", "gone"}
+	w.store(t, f)
+	busID, err := f.Store.BusID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := func(id, n, status, digest string) doubleword.Batch {
+		return doubleword.Batch{
+			ID: id, Status: status, Counts: doubleword.Counts{Total: 3, Completed: 1},
+			Metadata: map[string]string{"batchbus": busID + "/" + queue + "/" + job + "/" + n + "/", "batchbus_digest": digest},
+		}
+	}
+	first, second := remote("remote-1", "1", "completed", "of other rows"), remote("remote-1-1", "1-1", "completed", "digest 1-1")
+	for name, c := range map[string]struct {
+		givenUp doubleword.Batch
+		code    string
+	}{
+		"one that has stopped is no harm":       {remote("given-up", "1", "cancelled", "of yet others"), ""},
+		"one that runs is paid twice":           {remote("given-up", "1", "in_progress", "of yet others"), audit.PaidTwice},
+		"one that nobody gave up is a stranger": {remote("stranger", "1", "cancelled", "of yet others"), audit.OtherDigest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listed := list{batches: []doubleword.Batch{first, second, c.givenUp}}
+			r, err := audit.Job(t.Context(), audit.Config{Bus: f.Store, Jobs: jobs.New(f.Store), Provider: listed}, queue, job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := slices.ContainsFunc(r.Problems, func(p audit.Problem) bool { return p.Code == c.code })
+			if c.code == "" && (r.Verdict != audit.Proven || r.Remote.Abandoned != 1) || c.code != "" && !found {
 				t.Errorf("want %q: %+v %+v", c.code, r.Problems, r.Remote)
 			}
 		})

@@ -102,6 +102,8 @@ type Remote struct {
 	Live    int           `json:"live"`    // they may still start rows
 	Ran     int           `json:"ran"`     // they have completed or failed rows
 	Counts  events.Counts `json:"counts"`
+	// Abandoned are those that a person gave up: what they ran is paid, and used only where the results say so.
+	Abandoned int `json:"abandoned,omitempty"`
 }
 
 // problem notes one; the text is formatted only while there is room.

@@ -35,6 +35,12 @@ func apiVectors() []vector {
 		apiVector("forgotten", events.Forgotten{Queue: "default", Job: "nightly", Objects: 2, Remains: []events.RemoteBatch{
 			{N: "1", ProviderBatchID: "batch-7", InputFileID: "file-1", OutputFileID: "file-2", ErrorFileID: "file-3"},
 		}}),
+		apiVector("end_hold", events.EndHold{JobRef: ref, N: "5-1", ProviderBatchID: "batch-7"}),
+		apiVector("resume", events.ResumeJobs{JobRef: ref, Code: events.HoldCredit}),
+		apiVector("resumed", events.Resumed{More: true, Holds: []events.ResumedHold{
+			{Queue: "default", Job: "nightly", Code: events.HoldRowsOlder, Ended: true},
+			{Queue: "default", Job: "nightly", Batch: "5-1", Code: events.HoldBusOlder, Why: "it ends by adopt or abandon"},
+		}}),
 		apiVector("error", events.APIError{Code: events.APIUnknownJob, Message: "there is no job x"}),
 	}
 }

@@ -16,7 +16,7 @@ type ResumeJobs struct {
 	Code string `json:"code,omitempty"`
 }
 
-// Resumed says what became of the holds that were found: at most 1000 that ended and 1000 that did not. More: there are others, ask again.
+// Resumed says what became of the holds that were found: at most 100 that ended and 1000 that did not. More: there are others, ask again.
 type Resumed struct {
 	Holds []ResumedHold `json:"holds"`
 	More  bool          `json:"more,omitempty"`

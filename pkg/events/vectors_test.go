@@ -102,7 +102,11 @@ func goldenBatches() map[string]events.Batch {
 	running.Why, running.NextTryAt, running.LastError = "waiting for a slot", new(at(10)), "429"
 	running.Hold, running.Overdue = &events.Hold{Code: events.HoldCredit, Message: "402", At: at(8)}, true
 	running.FollowUps, running.Totals = []string{"1-1-1"}, &events.Totals{Rows: 1, Succeeded: 1}
-	return map[string]events.Batch{"planned": planned, "every_field": running}
+	wished := planned
+	wished.Hold = &events.Hold{Code: events.HoldBusOlder, Message: "other rows", At: at(8)}
+	wished.Wish = &events.Wish{Kind: events.WishAdopt, ProviderBatchID: "batch-8", Hold: events.HoldBusOlder, At: at(9)}
+	wished.ForeignDigest, wished.Abandoned = "d2", []string{"batch-7"}
+	return map[string]events.Batch{"planned": planned, "every_field": running, "wished": wished}
 }
 
 func goldenCursor() events.Cursor {
