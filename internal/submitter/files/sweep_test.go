@@ -69,6 +69,7 @@ func TestOnlyAFileThatNothingRefersToIsDeleted(t *testing.T) {
 		"a file whose name only holds one of ours stays":       {name: "copy of " + fileName(busID, "1", "1"), stays: true},
 		"a file whose name goes on after one of ours stays":    {name: fileName(busID, "1", "1") + ".old", stays: true},
 		"a file whose name has one part too many stays":        {name: fileName(busID, "1.1", "1"), stays: true},
+		"a file whose attempt is written otherwise stays":      {name: fileName(busID, "1", "01"), stays: true},
 		"a file whose name has no number for an attempt stays": {name: fileName(busID, "1", "x"), stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,6 +208,9 @@ func TestALongListIsSweptWhole(t *testing.T) {
 			}
 		}
 		pass(age)
+		for range 100 { // a first page of which nothing goes
+			w.upload(fileName(busID, "1", "3"))
+		}
 		if got := w.sweep(w.client); got != orphans {
 			t.Errorf("%d of %d deleted", got, orphans)
 		}

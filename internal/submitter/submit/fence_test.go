@@ -208,22 +208,27 @@ func TestADeleteAnswered404IsProvenOrHeld(t *testing.T) {
 
 func TestTwinsOfARestoredBusAreStoppedAndTold(t *testing.T) {
 	t.Parallel()
-	bubble(t, simulator.Config{Latency: 1000 * time.Hour}, func(w *world) {
-		w.plan(1)
-		s := w.process(w.client, nil)
-		b := w.drive(s, "1")
-		twin, err := w.client.CreateBatch(w.t.Context(), doubleword.NewBatch{
-			InputFileID: b.FileID, Endpoint: b.URL, CompletionWindow: b.Window,
-			Metadata: map[string]string{submit.MetaPath: submit.Path(busID, &b.Batch), submit.MetaDigest: b.Digest, submit.MetaAttempt: "1"},
+	for name, attempt := range map[string]string{"of the same attempt": "1", "of a later attempt, which the restored bus knows nothing of": "2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, simulator.Config{Latency: 1000 * time.Hour}, func(w *world) {
+				w.plan(1)
+				s := w.process(w.client, nil)
+				b := w.drive(s, "1")
+				twin, err := w.client.CreateBatch(w.t.Context(), doubleword.NewBatch{
+					InputFileID: b.FileID, Endpoint: b.URL, CompletionWindow: b.Window,
+					Metadata: map[string]string{submit.MetaPath: submit.Path(busID, &b.Batch), submit.MetaDigest: b.Digest, submit.MetaAttempt: attempt},
+				})
+				w.check(err)
+				w.restore("1", events.BatchUploaded)
+				b = w.drive(s, "1")
+				w.onlyLive(&b)
+				if b.ProviderBatchID == twin.ID || !slices.Contains(w.kinds("1"), events.BatchTwin) {
+					t.Errorf("follows %s, events %v", b.ProviderBatchID, w.kinds("1"))
+				}
+			})
 		})
-		w.check(err)
-		w.restore("1", events.BatchUploaded)
-		b = w.drive(s, "1")
-		w.onlyLive(&b)
-		if b.ProviderBatchID == twin.ID || !slices.Contains(w.kinds("1"), events.BatchTwin) {
-			t.Errorf("follows %s, events %v", b.ProviderBatchID, w.kinds("1"))
-		}
-	})
+	}
 }
 
 func TestABatchOfASimilarPathIsNotOurs(t *testing.T) {
