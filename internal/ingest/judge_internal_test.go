@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,11 @@ func TestEachRowIsJudgedAlone(t *testing.T) {
 			{2, "a", "", good, "", tail},
 			{line: 4, id: "b", code: rows.CodeMissingModel, payload: noModel},
 			{line: 5, dropped: rows.CodeMissingCustomID, payload: anonymous},
+		}},
+		"P88 a pretty object beside rows is refused once": {payload: goodRow + "\n" + pretty + goodRow, want: []outcome{
+			{1, "a", "", good, "", tail},
+			{line: 2, id: "a", code: rows.CodeMultilineObject, payload: strings.ReplaceAll(strings.TrimSpace(pretty), "\n  ", "\n")},
+			{8, "a", "", good, "", tail},
 		}},
 		"a pretty object is one row": {payload: pretty, want: []outcome{{1, "a", "", good, "", tail}}},
 		"lines count from the publisher's first": {

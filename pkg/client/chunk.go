@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -78,7 +79,7 @@ func (c *chunk) take(line rows.Line) bool {
 		c.data = append(c.data, '\n')
 	}
 	c.data = append(append(c.data, line.Bytes...), '\n')
-	c.lines += gap + 1
+	c.lines += gap + 1 + bytes.Count(line.Bytes, []byte{'\n'}) // an object over several lines comes as one
 	c.rows++
 	return true
 }

@@ -10,7 +10,8 @@
 //	                                         │         AppendLine(WireID) ◀─┘  when a batch is uploaded
 //	                                         └─ Fault: code, message, byte column, hint, custom_id if readable
 //
-// A row is one JSON object on one physical line: custom_id, method, url, body. What is refused is what the provider's
+// A row is one JSON object on one physical line: custom_id, method, url, body. An object over several lines is gathered
+// to be refused once, under the number of its first line, and never with a good row inside. What is refused is what the provider's
 // parser (serde_json) refuses, plus what would silently cost money or answers; the strictness is measured against
 // design.md 5.1 and the JSON table of the field reports. The provider rolls a whole upload back for one bad row, so
 // everything it would refuse is found here, before a neighbour is harmed.

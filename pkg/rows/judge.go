@@ -110,8 +110,7 @@ func (p *Parser) settleModel(env *envelope, body []byte, r *Rules) (string, []by
 	// A rule that is not UTF-8 must at least say the same in the body and in Row.Model, which batches are grouped by.
 	model := strings.ToValidUTF8(cmp.Or(r.Model, r.DefaultModel), "\uFFFD")
 	if model == "" {
-		hint := "add it to the body, or set a default for the queue or the job"
-		return "", nil, newFault(CodeMissingModel, env.body.at, "the body has no model", hint)
+		return "", nil, env.missingModel()
 	}
 	body = splice(body, 0, "model", appendQuoted(nil, model))
 	if len(body) > r.MaxRowBytes {

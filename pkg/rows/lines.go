@@ -2,15 +2,18 @@ package rows
 
 import (
 	"bytes"
+	"io"
 	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Line is one physical line that is not blank, without its line end and without white space around.
+// Line is one line that is not blank, without its line end and without white space around. From [Payload] and [Reader]
+// it may also be an object over several lines, or as much of one as there is: then Bytes has line feeds, each line in it
+// is trimmed, and [Parse] refuses it as [CodeMultilineObject], once.
 type Line struct {
-	Bytes  []byte // Bytes aliases what the line was read from.
+	Bytes  []byte // Bytes aliases what the line was read from; that of an object over several lines is a copy.
 	Number int    // Number counts physical lines from 1; blank lines count.
 }
 
@@ -18,31 +21,76 @@ type Line struct {
 // (field report P76). It strips spaces, tabs and carriage returns around each line and one byte order mark at the very
 // start, and skips blank lines. The lines alias payload; the sequence may be ranged over more than once.
 func Lines(payload []byte) iter.Seq[Line] {
-	payload = bytes.TrimPrefix(payload, []byte(bom))
 	return func(yield func(Line) bool) {
-		rest := payload
-		for number := 1; len(rest) > 0; number++ {
-			var line []byte
-			line, rest, _ = bytes.Cut(rest, []byte{'\n'})
-			if line = trim(line); len(line) > 0 && !yield(Line{line, number}) {
+		for s := newSplitter(payload); ; {
+			if line, err := s.next(); err != nil || !yield(line) {
 				return
 			}
 		}
 	}
 }
 
-// Payload is [Lines] for the payload of a message, but a payload that is exactly one JSON object over several lines is
-// yielded as one line, with the white space between its tokens removed and every string and number as it was; compacted
-// reports that. The line then is a copy, and its number is that of the opening brace.
+// splitter hands out the lines of a payload.
+type splitter struct {
+	rest   []byte
+	number int
+}
+
+func newSplitter(payload []byte) *splitter {
+	return &splitter{rest: bytes.TrimPrefix(payload, []byte(bom))}
+}
+
+// next returns the next line that is not blank, or io.EOF.
+func (s *splitter) next() (Line, error) {
+	for len(s.rest) > 0 {
+		line, rest, _ := bytes.Cut(s.rest, []byte{'\n'})
+		s.rest = rest
+		s.number++
+		if line = trim(line); len(line) > 0 {
+			return Line{line, s.number}, nil
+		}
+	}
+	return Line{}, io.EOF
+}
+
+// Payload yields what the payload of a message holds: its lines as [Lines] has them, but an object over several lines as
+// one [Line]. There are two exceptions. A payload that is exactly one JSON object over several lines is yielded as one
+// line that can be a good row, with the white space between its tokens removed and every string and number as it was;
+// compacted reports that. The line then is a copy, and its number is that of the opening brace. And a payload in another
+// encoding than UTF-8 is one line as a whole, since its line feeds end no lines.
 func Payload(payload []byte) (lines iter.Seq[Line], compacted bool) {
+	if isForeign(payload) {
+		return only(Line{payload, 1}), false
+	}
 	text := bytes.TrimPrefix(payload, []byte(bom))
 	object := bytes.TrimSpace(text)
-	if !isOneObject(object) {
-		return Lines(payload), false
+	if isOneObject(object) {
+		start := bytes.IndexByte(text, '{')
+		return only(Line{compact(object), 1 + bytes.Count(text[:start], []byte{'\n'})}), true
 	}
-	start := bytes.IndexByte(text, '{')
-	line := Line{compact(object), 1 + bytes.Count(text[:start], []byte{'\n'})}
-	return func(yield func(Line) bool) { yield(line) }, true
+	return func(yield func(Line) bool) {
+		for j := (joiner{physical: newSplitter(payload).next, limit: len(payload)}); ; {
+			if line, err := j.next(); err != nil || !yield(line) {
+				return
+			}
+		}
+	}, false
+}
+
+func only(line Line) iter.Seq[Line] { return func(yield func(Line) bool) { yield(line) } }
+
+// isForeign reports whether payload is UTF-16 or UTF-32. The first bytes of a broken row may look like it, so each line
+// has to hold a zero byte as well, which no row does.
+func isForeign(payload []byte) bool {
+	if encodingOf(payload) == "" {
+		return false
+	}
+	for line := range Lines(payload) {
+		if bytes.IndexByte(line.Bytes, 0) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isOneObject reports whether text is one object, and has a line feed between its tokens. Encoding and names are not

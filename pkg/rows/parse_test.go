@@ -128,6 +128,12 @@ func TestParseRefuses(t *testing.T) {
 		"Gemini":                                {`{"key":"k","request":{"contents":[]}}`, rows.CodeOtherVendor, 2, ""},
 		"Bedrock":                               {`{"recordId":"a","modelInput":{}}`, rows.CodeOtherVendor, 2, ""},
 		"Mistral":                               {`{"custom_id":"a","body":{}}`, rows.CodeOtherVendor, 2, "a"},
+		"xAI":                                   {`{"batch_request_id":"a","batch_request":{}}`, rows.CodeOtherVendor, 2, ""},
+		"a request without its envelope":        {`{"model":"m","messages":[]}`, rows.CodeOtherVendor, 2, ""},
+		"a prompt beside its id":                {`{"custom_id":"a","prompt":"x"}`, rows.CodeOtherVendor, 2, "a"},
+		"a result":                              {`{"custom_id":"a","response":{},"error":null}`, rows.CodeOtherVendor, 2, "a"},
+		"a model in other case":                 {head + `{"n":1,"Model":"m"}}`, rows.CodeMisnamedField, len(head) + 8, "a"},
+		"an empty model beside a deployment":    {head + `{"model":"","deployment":"m"}}`, rows.CodeMissingModel, len(head) + 1, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,47 +259,5 @@ func TestParseExplainsCommonMistakes(t *testing.T) {
 		if fault == nil || fault.Code != rows.CodeInvalidJSON || !strings.Contains(fault.Message, want) {
 			t.Errorf("%s: %v", bad, fault)
 		}
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		url, body string
-		codes     string
-		column    int
-	}{
-		"an integer beyond 64 bits":              {"/v1/embeddings", `{"model":"m","s":18446744073709551616}`, rows.WarnIntegerOutOfRange, 18},
-		"the greatest and the least that fit":    {"/v1/embeddings", `{"model":"m","s":[18446744073709551615,-9223372036854775808]}`, "", 0},
-		"a negative beyond 64 bits":              {"/v1/embeddings", `{"model":"m","s":-9223372036854775809}`, rows.WarnIntegerOutOfRange, 18},
-		"a duplicate key":                        {"/v1/embeddings", `{"model":"m","s":{"a":1,"a":2}}`, rows.WarnDuplicateBodyKey, 25},
-		"embeddings have no tokens to bound":     {"/v1/embeddings", `{"model":"m"}`, "", 0},
-		"chat without a bound":                   {"/v1/chat/completions", `{"model":"m"}`, rows.WarnMissingMaxTokens, 0},
-		"chat with a null bound":                 {"/v1/chat/completions", `{"model":"m","max_tokens":null}`, rows.WarnMissingMaxTokens, 0},
-		"chat with the newer name":               {"/v1/chat/completions", `{"model":"m","max_completion_tokens":16}`, "", 0},
-		"chat with a tiny bound":                 {"/v1/chat/completions", `{"model":"m","max_tokens":15}`, rows.WarnTinyMaxTokens, 27},
-		"responses with a bound":                 {"/v1/responses", `{"model":"m","max_output_tokens":16}`, "", 0},
-		"responses do not know max_tokens":       {"/v1/responses", `{"model":"m","max_tokens":16}`, rows.WarnMissingMaxTokens, 0},
-		"messages with a tiny bound":             {"/v1/messages", `{"model":"m","max_tokens":1}`, rows.WarnTinyMaxTokens, 27},
-		"a bound deeper in the body is no bound": {"/v1/completions", `{"model":"m","x":{"max_tokens":99}}`, rows.WarnMissingMaxTokens, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			before := `{"custom_id":"a","method":"POST","url":"` + c.url + `","body":`
-			row, fault := rows.Parse([]byte(before+c.body+"}"), nil)
-			if fault != nil || string(row.Body) != c.body {
-				t.Fatalf("%v %s", fault, row.Body)
-			}
-			codes, column := "", 0
-			for _, w := range row.Warnings {
-				codes, column = codes+w.Code, w.Column
-			}
-			if column > 0 {
-				column -= len(before)
-			}
-			if codes != c.codes || column != c.column {
-				t.Errorf("warnings %q at column %d of the body, want %q at %d", codes, column, c.codes, c.column)
-			}
-		})
 	}
 }

@@ -61,8 +61,8 @@ func TooLarge(head []byte, size int64, r *Rules) *Fault {
 // grammar checks that line is exactly one JSON object and returns the offset of its opening brace. twice tells that
 // some object has a name twice; the rest of the grammar holds all the same.
 func (p *Parser) grammar(line []byte, maxDepth int) (start int, twice bool, fault *Fault) {
-	if at := bytes.IndexByte(line, '\n'); at >= 0 {
-		return 0, false, newFault(CodeMultilineObject, at, "the row holds a line feed", hintPrepare)
+	if at := bytes.IndexByte(line, '\n'); at >= 0 && encodingOf(line) == "" {
+		return 0, false, newFault(CodeMultilineObject, at, "the object goes on in the next line", hintPrepare)
 	}
 	at, err := p.scan(line)
 	if errors.Is(err, jsontext.ErrDuplicateName) {

@@ -48,6 +48,7 @@ const readerBuffer = 64 << 10
 // twice that. It is not safe for concurrent use.
 type Reader struct {
 	src     *bufio.Reader
+	objects joiner
 	long    []byte // long collects a line that spans reads.
 	limit   int
 	number  int
@@ -62,20 +63,26 @@ func NewReader(r io.Reader, maxLine int) *Reader {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxRowBytes
 	}
-	return &Reader{src: bufio.NewReaderSize(r, readerBuffer), limit: maxLine}
+	reader := &Reader{src: bufio.NewReaderSize(r, readerBuffer), limit: maxLine}
+	reader.objects = joiner{physical: reader.physical, limit: maxLine, reuse: true}
+	return reader
 }
 
 // BOM reports whether the input began with a UTF-8 byte order mark, which is stripped. It is known after the first
 // call of Next.
 func (r *Reader) BOM() bool { return r.bom }
 
-// Next returns the next line that is not blank, split and trimmed as by [Lines]; the last one may lack its line feed.
-// It blocks as long as the underlying reader does. The bytes are valid until the next call.
+// Next returns the next line that is not blank, split and trimmed as by [Lines], or an object over several lines of at
+// most the limit together, as by [Payload]; the last line may lack its line feed. It blocks as long as the underlying
+// reader does. The bytes are valid until the next call.
 //
 // A line over the limit comes as [LineTooLongError] together with a Line that holds its first bytes, for [TooLarge];
 // call Next again to go on. Every other error is final: io.EOF at the end, an [EncodingError], or the reader's own
 // error wrapped, in which case a last line without line feed is withheld since it may be cut short.
-func (r *Reader) Next() (Line, error) {
+func (r *Reader) Next() (Line, error) { return r.objects.next() }
+
+// physical is Next for single lines.
+func (r *Reader) physical() (Line, error) {
 	if !r.started {
 		r.start()
 	}

@@ -1,11 +1,13 @@
 package rows
 
+import "strings"
+
 // Reason explains one code to the sender of a row.
 type Reason struct {
 	Code    string // Code is a Code or a Warn constant.
 	Warning bool   // Warning is true when the row passes all the same.
 	Meaning string // Meaning is a plain sentence.
-	Example string // Example is a line that gets the code under [DefaultRules], "" where none fits on a page.
+	Example string // Example is a line that gets the code under [DefaultRules]; "" for row_too_large, whose is 10 MiB long.
 }
 
 // Reasons returns every code of this package with its meaning and an example, in the order in which a row is judged.
@@ -26,7 +28,7 @@ func textReasons() []Reason {
 		{CodeUTF16, false, "The text is UTF-16 or UTF-32; batchbus and the provider read UTF-8.", "\xff\xfe{\x00"},
 		{CodeInvalidUTF8, false, "A byte is not UTF-8; the provider refuses the whole file for it.", exampleBody + "\"user\":\"\xff\"}}"},
 		{CodeBOMInside, false, "A byte order mark stands anywhere but in the first three bytes of the input.", bom + exampleBody + `"n":1}}`},
-		{CodeMultilineObject, false, "The line is a piece of an object that spans lines.", `{"custom_id":"a",`},
+		{CodeMultilineObject, false, "An object spans lines, or the line is a piece of one.", "{\n  \"custom_id\": \"a\",\n  \"method\": \"POST\"\n}"},
 		{CodeLoneSurrogate, false, "A string holds half of a surrogate pair.", exampleBody + `"user":"\ud83d"}}`},
 		{CodeInvalidJSON, false, "The line is not JSON: typographic quotes, NaN, a comma too many, a raw control character, …", exampleBody + `"temperature":NaN}}`},
 		{CodeNotAnObject, false, "The line is JSON, but not an object.", `[1,2]`},
@@ -41,7 +43,7 @@ func envelopeReasons() []Reason {
 		{CodeMissingCustomID, false, "There is no custom_id.", `{"method":"POST","url":"/v1/embeddings","body":{"model":"m"}}`},
 		{CodeCustomIDNotString, false, "custom_id is a number, null or another value that is no string.", `{"custom_id":7}`},
 		{CodeEmptyCustomID, false, "custom_id is the empty string.", `{"custom_id":""}`},
-		{CodeCustomIDTooLong, false, "custom_id is longer than the limit (1024 bytes); the row ends as a dead letter.", ""},
+		{CodeCustomIDTooLong, false, "custom_id is longer than the limit (1024 bytes); the row ends as a dead letter.", `{"custom_id":"` + strings.Repeat("x", DefaultMaxIDBytes+1) + `"}`},
 		{CodeMissingMethod, false, "There is no method.", `{"custom_id":"a","url":"/v1/embeddings","body":{"model":"m"}}`},
 		{CodeMethodNotPost, false, "method is not POST (in upper or lower case).", `{"custom_id":"a","method":"GET"}`},
 		{CodeMissingURL, false, "There is no url.", `{"custom_id":"a","method":"POST","body":{"model":"m"}}`},
@@ -53,12 +55,12 @@ func envelopeReasons() []Reason {
 func bodyReasons() []Reason {
 	return []Reason{
 		{CodeBodyNotObject, false, "body is not an object.", exampleHead + `"{}"}`},
-		{CodeTooDeep, false, "Objects and arrays are nested deeper than the limit (127, the row itself included).", ""},
+		{CodeTooDeep, false, "Objects and arrays are nested deeper than the limit (127, the row itself included).", exampleBody + `"x":` + strings.Repeat("[", DefaultMaxDepth-1) + strings.Repeat("]", DefaultMaxDepth-1) + "}}"},
 		{CodeNumberOutOfRange, false, "A number is too big for a double.", exampleBody + `"seed":1e400}}`},
 		{CodeStreamTrue, false, "The body asks for a stream; a batch row has one answer.", exampleBody + `"stream":true}}`},
 		{CodeModelNotString, false, "model is not a string.", exampleHead + `{"model":1}}`},
 		{CodeMissingModel, false, "The body has no model (absent, null or empty) and there is no default.", exampleHead + `{"messages":[]}}`},
-		{CodeModelTooLong, false, "model is longer than the limit (256 bytes).", ""},
+		{CodeModelTooLong, false, "model is longer than the limit (256 bytes).", exampleHead + `{"model":"` + strings.Repeat("m", DefaultMaxModelBytes+1) + `"}}`},
 		{WarnDuplicateBodyKey, true, "A key stands twice in one object of the body; the last one wins at the provider.", exampleBody + `"n":1,"n":2}}`},
 		{WarnIntegerOutOfRange, true, "An integer needs more than 64 bits; the bytes are passed on, the provider makes a float of them.", exampleBody + `"seed":18446744073709551616}}`},
 		{WarnTinyMaxTokens, true, "Fewer than 16 tokens are allowed; the answer is likely cut off.", exampleHead + `{"model":"m","max_tokens":1}}`},

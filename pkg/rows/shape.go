@@ -8,12 +8,9 @@ import (
 // missing explains the absence of a member of the envelope: first as a misspelling, then as the shape of another
 // vendor, else plainly.
 func (env *envelope) missing(name string) *Fault {
-	names := env.names()
-	for _, m := range names {
-		if misnames(string(m.decoded()), name) {
-			message := "the member " + name + " is missing; there is one that looks like it"
-			return newFault(CodeMisnamedField, m.nameAt, message, "rename it to "+name+": names are case-sensitive")
-		}
+	names := namesOf(env.line, bytes.IndexByte(env.line, '{'))
+	if fault := misnamed(names, name); fault != nil {
+		return fault
 	}
 	if vendor, hint := otherVendor(names); vendor != "" {
 		return newFault(CodeOtherVendor, names[0].nameAt, "the row has the shape of "+vendor, hint)
@@ -26,15 +23,35 @@ func (env *envelope) missing(name string) *Fault {
 
 const rowShape = `{"custom_id":"…","method":"POST","url":"/v1/chat/completions","body":{"model":"…",…}}`
 
-// names lists the members of the envelope.
-func (env *envelope) names() []member {
+// missingModel explains a body without a model, where no default stands in for it.
+func (env *envelope) missingModel() *Fault {
+	if fault := misnamed(namesOf(env.line, env.body.at), "model"); fault != nil && !env.facts.model.ok() {
+		return fault
+	}
+	hint := "add it to the body, or set a default for the queue or the job"
+	return newFault(CodeMissingModel, env.body.at, "the body has no model", hint)
+}
+
+// misnamed is the fault of a member that stands there under another name, if one does.
+func misnamed(names []member, want string) *Fault {
+	for _, m := range names {
+		if misnames(string(m.decoded()), want) {
+			message := "the member " + want + " is missing; there is one that looks like it"
+			return newFault(CodeMisnamedField, m.nameAt, message, "rename it to "+want+": names are case-sensitive")
+		}
+	}
+	return nil
+}
+
+// namesOf lists the members of the object at offset start.
+func namesOf(line []byte, start int) []member {
 	var list []member
-	for i := bytes.IndexByte(env.line, '{') + 1; ; {
-		m, _, ok := nextMember(env.line, i)
+	for i := start + 1; ; {
+		m, _, ok := nextMember(line, i)
 		if !ok {
 			return list
 		}
-		i = valueEnd(env.line, m.at, nil)
+		i = valueEnd(line, m.at, nil)
 		list = append(list, m)
 	}
 }
@@ -51,6 +68,8 @@ func misnames(got, want string) bool {
 		return plain == "url" || plain == "uri" || plain == "endpoint" || plain == "path"
 	case "body":
 		return plain == "body" || plain == "payload" || plain == "data" || plain == "requestbody"
+	case "model":
+		return plain == "model" || plain == "modelid" || plain == "modelname" || plain == "deployment"
 	}
 	return false
 }
@@ -72,8 +91,14 @@ func otherVendor(names []member) (vendor, hint string) {
 		return "Amazon Bedrock", `rename recordId to custom_id and modelInput to body, add method and url, and put the model into the body`
 	case has("request") && !has("body"):
 		return "Google Vertex AI or Gemini", "a row is " + rowShape + "; contents become messages"
+	case has("batch_request"):
+		return "xAI batches", "a row is " + rowShape + "; what stands in batch_request becomes the body"
+	case has("response") && !has("body"):
+		return "a result, not of a request", "publish the requests; " + rowShape
+	case (has("messages") || has("prompt") || has("input")) && !has("body"):
+		return "a request without its envelope", "put it into the body of a row: " + rowShape
 	case has("custom_id") && has("body") && !has("method") && !has("url"):
-		return "Mistral batches", `add "method":"POST","url":"/v1/chat/completions" to each row, and the model to its body`
+		return "Mistral, Together or Fireworks batches", `add "method":"POST","url":"/v1/chat/completions" to each row, and the model to its body`
 	}
 	return "", ""
 }
@@ -81,12 +106,11 @@ func otherVendor(names []member) (vendor, hint string) {
 // repeatedMember returns the fault of an envelope that has a member twice, whatever its name: which of the two was
 // meant is not ours to guess. Duplicates further inside are no fault.
 func repeatedMember(line []byte, start int) *Fault {
-	env := envelope{line: line[start:]}
 	seen := make(map[string]bool)
-	for _, m := range env.names() {
+	for _, m := range namesOf(line, start) {
 		name := string(m.decoded())
 		if seen[name] {
-			return newFault(CodeDuplicateKey, start+m.nameAt, "a member stands twice in the row", "keep one of the two")
+			return newFault(CodeDuplicateKey, m.nameAt, "a member stands twice in the row", "keep one of the two")
 		}
 		seen[name] = true
 	}
