@@ -51,6 +51,9 @@ func jobWords(j *events.JobStatus) (lines []string) {
 	if j.Description != "" {
 		add("%s", j.Description)
 	}
+	if j.Fixes != nil {
+		add("takes up rows that job %s, queue %s, refused", j.Fixes.Job, j.Fixes.Queue)
+	}
 	if t := j.Totals; t != nil {
 		add("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d", j.Rows, t.Succeeded, t.Failed, t.Expired, t.Cancelled, t.Rejected)
 	}

@@ -24,6 +24,9 @@ func (s *Service) open(ctx context.Context, q events.OpenJob) (none events.JobSt
 	if err := checkNames(q.JobRef); err != nil {
 		return none, err
 	}
+	if err := checkLink(q.Fixes); err != nil {
+		return none, err
+	}
 	policy, err := s.Policy(ctx, q.Queue)
 	if err != nil {
 		return none, fmt.Errorf("read policy of %s: %w", q.Queue, err)
@@ -39,7 +42,7 @@ func (s *Service) open(ctx context.Context, q events.OpenJob) (none events.JobSt
 		policy.Window = cmp.Or(q.Window, policy.Window)
 		policy.DefaultModel = cmp.Or(q.DefaultModel, policy.DefaultModel)
 		j, err = s.Jobs.Open(ctx, q.Queue, q.Job, jobs.Options{
-			Policy: policy, Description: q.Description, InputSHA256: q.InputSHA256,
+			Policy: policy, Description: q.Description, InputSHA256: q.InputSHA256, Fixes: q.Fixes,
 		})
 	}
 	if err != nil {
@@ -67,6 +70,18 @@ func checkExplicit(job string) error {
 	return nil
 }
 
+// checkLink checks the name of a job that need not be there any more, and may be a rolling one. An empty queue is the default one.
+func checkLink(fixes *events.JobRef) error {
+	if fixes == nil {
+		return nil
+	}
+	fixes.Queue = cmp.Or(fixes.Queue, events.DefaultQueue)
+	if err := errors.Join(events.CheckName(fixes.Queue), events.CheckName(fixes.Job)); err != nil {
+		return refusal(events.APIBadRequest, "fixes: %v", err)
+	}
+	return nil
+}
+
 func checkOptions(q *events.OpenJob, p *events.Policy) error {
 	switch _, err := hex.DecodeString(q.InputSHA256); {
 	case q.Window != "" && !slices.Contains(p.Windows, q.Window):
@@ -87,6 +102,7 @@ func differs(q *events.OpenJob, j *events.Job) error {
 		{"window", q.Window, j.Policy.Window},
 		{"default_model", q.DefaultModel, j.Policy.DefaultModel},
 		{"input_sha256", q.InputSHA256, j.InputSHA256},
+		{"fixes", linkName(q.Fixes), linkName(j.Fixes)},
 	} {
 		if option.wanted != "" && option.wanted != option.has {
 			return refusal(events.APIConflict, "job %s is there already, with %s %q and not %q: choose another name",
@@ -94,6 +110,13 @@ func differs(q *events.OpenJob, j *events.Job) error {
 		}
 	}
 	return nil
+}
+
+func linkName(fixes *events.JobRef) string {
+	if fixes == nil {
+		return ""
+	}
+	return fixes.Queue + "/" + fixes.Job
 }
 
 // seal asks for the seal by the message that anybody could publish, so that it comes behind the rows.

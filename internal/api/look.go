@@ -141,6 +141,6 @@ func statusOf(j *events.Job) events.JobStatus {
 	return events.JobStatus{
 		Queue: j.Queue, Job: j.Job, State: j.State, SinceAt: j.SinceAt, OpenedAt: j.OpenedAt, SealedAt: j.SealedAt,
 		CancelWantedAt: j.CancelWanted, ForgottenAt: j.ForgottenAt, Description: j.Description, InputSHA256: j.InputSHA256,
-		Policy: j.Policy, Hold: j.Hold, Rows: j.Rows, ExpectedRows: j.ExpectedRows, Totals: j.Totals,
+		Fixes: j.Fixes, Policy: j.Policy, Hold: j.Hold, Rows: j.Rows, ExpectedRows: j.ExpectedRows, Totals: j.Totals,
 	}
 }

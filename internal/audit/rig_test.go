@@ -117,7 +117,7 @@ func (w *world) store(t *testing.T, f *jetstoretest.Fixture) {
 	}
 	publish(t, f, &nats.Msg{Subject: events.RowsSubject(queue, job), Data: b.Bytes()})
 	if !w.noSeal {
-		publish(t, f, &nats.Msg{Subject: events.RowsSubject(queue, job), Data: block.Seal(nil)})
+		publish(t, f, &nats.Msg{Subject: events.RowsSubject(queue, job), Data: block.Seal(nil, 0)})
 	}
 	for _, m := range append(w.results, w.letters...) {
 		publish(t, f, m)

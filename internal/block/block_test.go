@@ -121,9 +121,17 @@ func TestSeal(t *testing.T) {
 	t.Parallel()
 	zero := 0
 	for _, expected := range []*int{nil, &zero} {
-		got, ok := block.ReadSeal(block.Seal(expected))
+		seal := block.Seal(expected, 1<<40)
+		got, ok := block.ReadSeal(seal)
 		if !ok || !reflect.DeepEqual(got, expected) {
 			t.Errorf("got %v, %v, want %v", got, ok, expected)
+		}
+		if at := block.SealSequence(seal); at != 1<<40 {
+			t.Errorf("the seal stood at %d", at)
+		}
+		old := seal[:6] // as it was before seals said where they stood
+		if got, ok := block.ReadSeal(old); !ok || !reflect.DeepEqual(got, expected) || block.SealSequence(old) != 0 {
+			t.Errorf("a seal without a place: %v, %v, at %d", got, ok, block.SealSequence(old))
 		}
 	}
 	var b block.Builder
@@ -138,7 +146,7 @@ func FuzzRead(f *testing.F) {
 	b.Add(&block.Entry{CustomID: "a", Tail: []byte("x")})
 	b.Add(&block.Entry{CustomID: "b", Fault: &block.Fault{Code: "c", Payload: []byte("y")}})
 	f.Add(b.Bytes())
-	f.Add(block.Seal(nil))
+	f.Add(block.Seal(nil, 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for e, err := range block.Read(data) {
 			if err == nil && e.Size < 0 {

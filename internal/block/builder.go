@@ -104,13 +104,31 @@ func Envelope(e *Entry) []byte {
 	return b.Bytes()
 }
 
-// Seal returns a seal block: rows behind it are late. expected is what the publisher said, nil when he did not.
-func Seal(expected *int) []byte {
+// Seal returns a seal block: rows behind it are late. expected is what the publisher said, nil when he did not; sequence is where his message
+// stood in BATCHBUS_REQUESTS, 0 when there was none.
+func Seal(expected *int, sequence uint64) []byte {
 	said := uint64(0)
 	if expected != nil {
 		said = uint64(*expected) + 1
 	}
-	return binary.AppendUvarint(append([]byte(magic), kindSeal), said)
+	return binary.AppendUvarint(binary.AppendUvarint(append([]byte(magic), kindSeal), said), sequence)
+}
+
+// SealSequence is the sequence in a seal block; 0 when none is in it.
+func SealSequence(data []byte) uint64 {
+	if _, sealed := ReadSeal(data); !sealed {
+		return 0
+	}
+	rest := data[len(magic)+1:]
+	_, n := binary.Uvarint(rest)
+	if n <= 0 {
+		return 0
+	}
+	sequence, n := binary.Uvarint(rest[n:])
+	if n <= 0 {
+		return 0
+	}
+	return sequence
 }
 
 func appendString[T string | []byte](dst []byte, s T) []byte {

@@ -4,7 +4,7 @@
 // A block is a head and then entries, to the end of the message:
 //
 //	"bbk1" kind                                kind 'r': rows, 's': a seal
-//	seal:  uvarint(expected rows + 1, or 0)    and nothing more
+//	seal:  uvarint(expected rows + 1, or 0)    then uvarint sequence of its message in BATCHBUS_REQUESTS
 //	entry: flags                               good or refused, payload left out
 //	       source[16] id[16] row[16]           which input, which custom_id, which row: 128 bits of SHA-256 each
 //	       uvarint sequence, uvarint line      where it stood in BATCHBUS_REQUESTS

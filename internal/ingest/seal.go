@@ -108,7 +108,7 @@ func (w *worker) publishSeal(ctx context.Context, m *message) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.bus.Publish(ctx, &nats.Msg{Subject: p.subject, Data: block.Seal(m.expected)}); err != nil {
+	if _, err := w.bus.Publish(ctx, &nats.Msg{Subject: p.subject, Data: block.Seal(m.expected, m.sequence)}); err != nil {
 		return fmt.Errorf("store seal: %w", err)
 	}
 	w.about(m).Info().Msg("job is sealed")

@@ -36,8 +36,8 @@ func TestASealStandsBehindItsRows(t *testing.T) {
 	}
 	for m := range r.Store.Read(context.Background(), jetstore.StreamRows, events.RowsSubject("default", "j"), 1) {
 		if expected, sealed := block.ReadSeal(m.Data); sealed {
-			if expected == nil || *expected != 3 {
-				t.Errorf("the first seal expects %v", expected)
+			if at := block.SealSequence(m.Data); expected == nil || *expected != 3 || at != 2 {
+				t.Errorf("the first seal, the second message, expects %v and stood at %d", expected, at)
 			}
 			break
 		}

@@ -85,7 +85,7 @@ func TestAPlannedBatchGoesToTheProviderUntilItIsThere(t *testing.T) {
 	defer start(t, f, planner, submit)()
 	var b block.Builder
 	b.Add(&block.Entry{CustomID: "a", Group: events.GroupKey{Model: "m"}, Tail: []byte(`,"body":{}}`), Size: 11})
-	for _, data := range [][]byte{b.Bytes(), block.Seal(nil)} {
+	for _, data := range [][]byte{b.Bytes(), block.Seal(nil, 0)} {
 		if _, err := f.Store.Publish(t.Context(), &nats.Msg{Subject: events.RowsSubject("q", "j"), Data: data}); err != nil {
 			t.Fatal(err)
 		}

@@ -63,6 +63,8 @@ type OpenJob struct {
 	DefaultModel string `json:"default_model,omitempty"` // for rows that name none
 	Description  string `json:"description,omitempty"`
 	InputSHA256  string `json:"input_sha256,omitempty"` // hex, of the publisher's files
+	// Fixes names the job whose refused rows this one is to take up.
+	Fixes *JobRef `json:"fixes,omitempty"`
 }
 
 // SealJob asks for a job to be sealed. ExpectedRows is how many rows were published, nil when that is not said.
@@ -97,6 +99,7 @@ type JobStatus struct {
 	ForgottenAt    *time.Time `json:"forgotten_at,omitempty"`
 	Description    string     `json:"description,omitempty"`
 	InputSHA256    string     `json:"input_sha256,omitempty"`
+	Fixes          *JobRef    `json:"fixes,omitempty"`
 	Policy         Policy     `json:"policy"`
 	Hold           *Hold      `json:"hold,omitempty"`
 	Rows           int        `json:"rows"` // planned or refused so far

@@ -25,7 +25,8 @@ type DeadLetter struct {
 	Sequence uint64 `json:"sequence"`
 	Line     int    `json:"line"`
 	Column   int    `json:"column,omitempty"`
-	// First is where the owner of a duplicated or conflicting custom_id was published.
+	// First is where the owner of a duplicated or conflicting custom_id was published, and for a row behind the seal where the seal was,
+	// whose Line is 0. Nil where that is not known, or makes no sense.
 	First *Origin   `json:"first,omitempty"`
 	At    time.Time `json:"at"`
 	// Payload is the refused input, exactly. It travels as "payload" where it is UTF-8, else as "payload_base64".
@@ -35,7 +36,7 @@ type DeadLetter struct {
 // Origin is the place of one row in what its publisher sent.
 type Origin struct {
 	Sequence uint64 `json:"sequence"` // sequence in BATCHBUS_REQUESTS
-	Line     int    `json:"line"`     // line in the publisher's file or message, from 1
+	Line     int    `json:"line"`     // line in the publisher's file or message, from 1; 0 for a seal
 }
 
 // Append appends the JSON of d to dst and returns it.

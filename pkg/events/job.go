@@ -25,7 +25,9 @@ type Job struct {
 	OpenedAt    time.Time `json:"opened_at"`
 	Description string    `json:"description,omitempty"`
 	InputSHA256 string    `json:"input_sha256,omitempty"` // of the publisher's files, where our own tools published
-	Policy      Policy    `json:"policy"`
+	// Fixes names the job whose refused rows this one takes up, corrected or not.
+	Fixes  *JobRef `json:"fixes,omitempty"`
+	Policy Policy  `json:"policy"`
 
 	// Walked is up to where every block is planned: all its dead letters and rejected results are stored and, once State is
 	// [JobPlanned], all its good rows are cut. It never goes back.
@@ -43,6 +45,7 @@ type Job struct {
 
 	ExpectedRows *int       `json:"expected_rows,omitempty"` // what the publisher said beside the seal
 	SealedAt     *time.Time `json:"sealed_at,omitempty"`     // timestamp of the seal block
+	SealSequence uint64     `json:"seal_sequence,omitempty"` // of the seal's message in BATCHBUS_REQUESTS
 	CancelWanted *time.Time `json:"cancel_wanted,omitempty"`
 	Hold         *Hold      `json:"hold,omitempty"`
 	// Totals are recomputed from the batches when the job completes.

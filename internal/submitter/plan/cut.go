@@ -18,8 +18,9 @@ var errStale = errors.New("another planner went on with the job")
 
 // sealing is what the seal block says.
 type sealing struct {
-	at       time.Time
+	at       time.Time // when ROWS stored it
 	expected *int
+	sequence uint64 // of its message in BATCHBUS_REQUESTS, 0 when it does not say
 }
 
 // cut stores, in this order: every result and dead letter so far; the manifests of what is ready; and, all at once, the batches and how
@@ -116,7 +117,7 @@ func (s *session) change(next *jobs.Job, batches []*jobs.Batch, seal *sealing) *
 		return change
 	}
 	next.State, next.SinceAt = events.JobPlanned, change.At()
-	next.SealedAt, next.ExpectedRows = &seal.at, seal.expected
+	next.SealedAt, next.SealSequence, next.ExpectedRows = &seal.at, seal.sequence, seal.expected
 	change.Job(next)
 	change.JobEvent(next, events.JobFullyPlanned, disagreement(next))
 	return change

@@ -131,9 +131,9 @@ func (b *bench) rows(n int) {
 
 func (b *bench) seal(expected ...int) uint64 {
 	b.t.Helper()
-	data := block.Seal(nil)
+	data := block.Seal(nil, 0)
 	if len(expected) > 0 {
-		data = block.Seal(&expected[0])
+		data = block.Seal(&expected[0], 0)
 	}
 	return b.store(&nats.Msg{Subject: events.RowsSubject(queue, job), Data: data})
 }

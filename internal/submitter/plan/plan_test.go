@@ -151,7 +151,7 @@ func TestAJobWithoutABatchCompletesAtOnce(t *testing.T) {
 	}
 	_, err := b.jobs.Open(b.ctx, queue, "empty", jobs.Options{Policy: events.DefaultPolicy()})
 	b.check(err)
-	b.store(&nats.Msg{Subject: events.RowsSubject(queue, "empty"), Data: block.Seal(nil)})
+	b.store(&nats.Msg{Subject: events.RowsSubject(queue, "empty"), Data: block.Seal(nil, 0)})
 	b.check(b.planner().Plan(b.ctx, queue, "empty"))
 	if state, err := b.jobs.Job(b.ctx, queue, "empty"); err != nil || state.State != events.JobCompleted {
 		t.Errorf("a lone seal: %+v, %v", state.Job, err)

@@ -40,7 +40,7 @@ func TestAnOldManifestIsStoredAnewBeforeItIsNamed(t *testing.T) {
 	if err := p.Plan(t.Context(), queue, job); err != nil {
 		t.Fatal(err)
 	}
-	b.addBlock(queue, job, block.Seal(nil))
+	b.addBlock(queue, job, block.Seal(nil, 0))
 	b.deaf = 1
 	if err := p.Plan(t.Context(), queue, job); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestAChangeThatIsNotThePlannersCostsNoReplay(t *testing.T) {
 		return nil
 	}
 	b.addBlock(queue, job, blockOf(input(1, "a", "", "m", false)))
-	b.addBlock(queue, job, block.Seal(nil))
+	b.addBlock(queue, job, block.Seal(nil, 0))
 	if err := p.Plan(t.Context(), queue, job); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAWakeUpIsLeftToTheReplicaThatHasTheIndexTwice(t *testing.T) {
 	if p.elsewhere(&walked, 1) {
 		t.Error("a job whose index is here is left to others")
 	}
-	b.addBlock(queue, job, block.Seal(nil))
+	b.addBlock(queue, job, block.Seal(nil, 0))
 	if err := p.Plan(t.Context(), queue, job); err != nil || p.seats.known(seatName(queue, job)) {
 		t.Errorf("the index of a planned job is kept, or %v", err)
 	}
@@ -191,7 +191,7 @@ func TestAnIndexThatAnotherPlannerHasOvertakenIsForgotten(t *testing.T) {
 	if a.seats.prune(seatName(queue, job), &state); !a.seats.known(seatName(queue, job)) {
 		t.Error("the index of a job that stands where it was left is forgotten")
 	}
-	b.addBlock(queue, job, block.Seal(nil))
+	b.addBlock(queue, job, block.Seal(nil, 0))
 	if err := other.Plan(t.Context(), queue, job); err != nil {
 		t.Fatal(err)
 	}

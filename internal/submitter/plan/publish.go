@@ -50,7 +50,7 @@ func (s *session) letter(ctx context.Context, m *jetstore.Message, e *block.Entr
 		Code: v.fault.Code, Message: v.fault.Message, Hint: v.fault.Hint, Column: v.fault.Column,
 		CustomID: e.CustomID, Queue: s.job.Queue, Job: s.job.Name(), Source: e.Source.String(),
 		Subject: requestSubject(s.job.Queue, s.job.Name()), Sequence: e.Sequence, Line: e.Line,
-		At: time.Now().UTC(), Payload: payload,
+		At: time.Now().UTC(), Payload: payload, First: v.seal,
 	}
 	if v.owner != nil {
 		d.First = &first.origin

@@ -125,7 +125,7 @@ func (s *session) olderThan() error {
 
 func (s *session) message(ctx context.Context, m *jetstore.Message) error {
 	if expected, sealed := block.ReadSeal(m.Data); sealed {
-		return s.seal(ctx, m, expected)
+		return s.seal(ctx, m, sealing{at: m.At, expected: expected, sequence: block.SealSequence(m.Data)})
 	}
 	index := -1
 	for e, err := range block.Read(m.Data) {
@@ -159,7 +159,7 @@ func (s *session) entry(ctx context.Context, m *jetstore.Message, e *block.Entry
 		if err != nil {
 			return err
 		}
-		if v = late(); answered {
+		if v = s.walk.late(); answered {
 			v = verdict{}
 		}
 	default: // decided
@@ -185,13 +185,13 @@ func (s *session) answered(ctx context.Context, e *block.Entry) (bool, error) {
 	return m.Header.Get(events.HeaderSource) == e.Source.String(), nil
 }
 
-func (s *session) seal(ctx context.Context, m *jetstore.Message, expected *int) error {
-	first := s.walk.seal()
+func (s *session) seal(ctx context.Context, m *jetstore.Message, seal sealing) error {
+	first := s.walk.sealWith(seal)
 	s.walk.end(events.Place{Sequence: m.Sequence, At: m.At})
 	if !first || s.job.State != events.JobOpen {
 		return nil
 	}
-	return s.cut(ctx, &sealing{at: m.At, expected: expected})
+	return s.cut(ctx, &seal)
 }
 
 // finish stores how far the walk has come, when no cut has done so already. A cancel can add to what is counted without a new block.

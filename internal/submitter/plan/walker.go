@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -25,6 +26,7 @@ type verdict struct {
 	fault block.Fault // reject and bury: why
 	// owner is set for a clash, and for a dead letter that names the row which came first.
 	owner *events.RowPlace
+	seal  *events.Origin // bury: the seal that the row came behind, where it is known
 }
 
 // tally counts owners: all of them, the refused and the cancelled ones.
@@ -51,6 +53,7 @@ type walker struct {
 	groups []*group
 	byKey  map[events.GroupKey]*group
 	sealed bool
+	seal   sealing // once sealed
 	now    tally
 	mark   mark
 	ready  []cut // to be cut before the walk goes on
@@ -72,6 +75,10 @@ func newWalker(j *events.Job) *walker {
 	}
 	if w.ended {
 		w.mark.place = j.Walked
+		w.seal.sequence = j.SealSequence
+		if j.SealedAt != nil {
+			w.seal.at = *j.SealedAt
+		}
 		return w
 	}
 	w.index, w.byKey = make(index), make(map[events.GroupKey]*group)
@@ -99,7 +106,7 @@ func (w *walker) decide(e *block.Entry, at events.RowPlace) verdict {
 	case taken:
 		return verdict{do: clash, owner: &owner}
 	case w.sealed:
-		return late()
+		return w.late()
 	case len(w.index) >= w.maxOwners:
 		return letter(events.DLJobFull, "the job holds as many rows as its policy allows", "publish the rest to another job")
 	}
@@ -157,7 +164,7 @@ func (w *walker) judge(e *block.Entry, owner events.RowPlace, first *head) verdi
 	case first.source == e.Source && first.row == e.Row:
 		return verdict{} // a redelivery
 	case w.sealed:
-		return late()
+		return w.late()
 	}
 	v := letter(events.DLConflict, "another row with this custom_id came before", "give each row of a job its own custom_id")
 	if first.row == e.Row {
@@ -167,12 +174,12 @@ func (w *walker) judge(e *block.Entry, owner events.RowPlace, first *head) verdi
 	return v
 }
 
-// seal ends the job's rows: what is gathered is ready to be cut. It reports whether this is the first seal.
-func (w *walker) seal() (first bool) {
+// sealWith ends the job's rows: what is gathered is ready to be cut. It reports whether this is the first seal.
+func (w *walker) sealWith(seal sealing) (first bool) {
 	if w.sealed || w.ended {
 		return false
 	}
-	w.sealed = true
+	w.sealed, w.seal = true, seal
 	for _, g := range w.groups {
 		if len(g.entries) > 0 {
 			w.ready = append(w.ready, g.close())
@@ -203,6 +210,15 @@ func letter(code, message, hint string) verdict {
 	return verdict{do: bury, fault: block.Fault{Code: code, Message: message, Hint: hint}}
 }
 
-func late() verdict {
-	return letter(events.DLJobSealed, "the row came after the job was sealed", "publish it to another job")
+// late says where the seal stood, as far as the job's state or its seal block knows.
+func (w *walker) late() verdict {
+	message := "the row came after the job was sealed"
+	if !w.seal.at.IsZero() {
+		message += ", at " + w.seal.at.UTC().Format(time.RFC3339)
+	}
+	v := letter(events.DLJobSealed, message, "publish it to another job")
+	if w.seal.sequence > 0 {
+		v.seal = &events.Origin{Sequence: w.seal.sequence}
+	}
+	return v
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/manifest"
@@ -177,8 +178,12 @@ func TestASecondComerIsJudgedByTheFirst(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &walker{sealed: c.sealed}
+			w := &walker{sealed: c.sealed, seal: sealing{at: time.Unix(60, 0), sequence: 9}}
 			v := w.judge(c.entry, events.RowPlace{}, &head{source: first.Source, row: first.Row})
+			if late := c.want == events.DLJobSealed; late != (v.seal != nil && *v.seal == (events.Origin{Sequence: 9})) ||
+				late != strings.Contains(v.fault.Message, "1970-01-01T00:01:00Z") {
+				t.Errorf("the seal's place: %+v", v)
+			}
 			if v.fault.Code != c.want || (v.do == bury) != (c.want != "") {
 				t.Errorf("got %+v, want %q", v, c.want)
 			}

@@ -42,7 +42,7 @@ func (w *world) feed() {
 	entries := w.blocks[w.fed]
 	w.fed++
 	if entries == nil {
-		w.bus.addBlock(queue, job, block.Seal(nil))
+		w.bus.addBlock(queue, job, block.Seal(nil, sealedFrom(w.fed)))
 		return
 	}
 	var b block.Builder
