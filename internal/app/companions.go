@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/batchbus/batchbus/internal/api"
+	"github.com/batchbus/batchbus/internal/failpoint"
+	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/internal/submitter/files"
@@ -26,7 +28,8 @@ func withAPI(d *deps, service Service, err error) (Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := api.New(api.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("api"), DrainTimeout: d.options.Settings.DrainTimeout})
+	bus := d.bus.Probed(d.options.Failpoints.Probe(failpoint.ServiceAPI))
+	answers, err := api.New(api.Config{Bus: bus, Jobs: jobs.New(bus), Log: d.log("api"), DrainTimeout: d.options.Settings.DrainTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,8 @@ func withKeeper(d *deps, service Service, err error) (Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := keep.New(keep.Config{Bus: d.bus, Jobs: d.jobs, Log: d.log("keeper"), Beat: func() { d.observe.Beat(obs.LoopKeeperSweep) }})
+	bus := d.bus.Probed(d.options.Failpoints.Probe(failpoint.ServiceKeeper))
+	keeper, err := keep.New(keep.Config{Bus: bus, Jobs: jobs.New(bus), Log: d.log("keeper"), Beat: func() { d.observe.Beat(obs.LoopKeeperSweep) }})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,24 @@ import (
 // Point names one kind of outside effect of one service: <service>.<verb>.<what>, such as collector.commit.cursor.
 type Point string
 
+// Programs are the programs that pass p: the control API answers in two of them, and the keeper runs beside the submitter.
+func (p Point) Programs() []string {
+	switch service, _, _ := strings.Cut(string(p), "."); service {
+	case ServiceAPI:
+		return []string{"ingest", "submitter"}
+	case ServiceKeeper:
+		return []string{"submitter"}
+	default:
+		return []string{service}
+	}
+}
+
+// What runs beside a service and has points of its own.
+const (
+	ServiceAPI    = "api"
+	ServiceKeeper = "keeper"
+)
+
 // Moment is before or after a point's effect.
 type Moment string
 

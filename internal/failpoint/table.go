@@ -13,7 +13,7 @@ type Entry struct {
 
 // Table is every point of the four services. docs/failure-model.md shows it; a contract test compares the two.
 func Table() []Entry {
-	return slices.Concat(ingestTable(), plannerTable(), submitterTable(), keeperTable(), pollerTable(), collectorTable())
+	return slices.Concat(ingestTable(), plannerTable(), submitterTable(), pollerTable(), collectorTable(), apiTable(), keeperTable())
 }
 
 // Known tells whether the table has a point.
@@ -34,6 +34,7 @@ const (
 	sweepDrives = "the sweep of any submitter reads the state and goes on from it"
 	sweepPolls  = "the next tick reads the state and polls again"
 	sweepReads  = "the message comes again, or the sweep finds the batch: it is read on from its cursor"
+	askedAgain  = "whoever asked asks again"
 	bySubject   = "comes again and is stored once: its subject takes one message (expected sequence 0)"
 )
 
@@ -46,7 +47,7 @@ func ingestTable() []Entry {
 		{"ingest.publish.deadletters", "a dead letter at its source's subject", again + "; the letter " + bySubject},
 		{"ingest.publish.object_chunk", chunks, sweptChunks},
 		{"ingest.publish.object", "an object that no block names yet", sweptObject},
-		{"ingest.publish.seal_request", "a request to seal, or to cancel, at the end of the job's subject", "the sweep, or whoever asked, asks again; a second seal means nothing"},
+		{"ingest.publish.seal_request", "a request to seal a rolling job", "the sweep asks again; a second seal means nothing"},
 		{"ingest.ack.requests", "the request is deleted: all that follows from it is stored", again + " when it was not"},
 		{"ingest.nak.requests", "the request waits", retried},
 	}
@@ -95,16 +96,33 @@ func submitterTable() []Entry {
 	}
 }
 
+// apiTable is about the control API, which replicas of ingest and submitter answer. Whoever asks and hears nothing asks another replica, or
+// again: every request is idempotent.
+func apiTable() []Entry {
+	return []Entry{
+		{"api.commit.job.opened", "the job's state with its policy", askedAgain + " and the job is found open"},
+		{"api.publish.seal_request", "a request to seal, or to cancel, at the end of the job's subject", askedAgain + "; a second seal means nothing"},
+		{"api.commit.batch.adopting", "the wish to adopt a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},
+		{"api.commit.batch.abandoning", "the wish to abandon a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},
+		{"api.commit.batch", "the wish to resume", askedAgain + " and the wish stands; the submitter sees to it"},
+		{"api.commit.batch.resumed", "the end of a batch's hold", askedAgain + " and nothing is held any more; the sweep drives the batch"},
+		{"api.commit.job.resumed", "the end of a job's hold", askedAgain + " and nothing is held any more; the sweep walks the job"},
+		{"api.purge.rows", "rows of a forgotten job are gone", askedAgain + " and the rest goes"},
+		{"api.purge.results", "results of a forgotten job are gone", askedAgain + " and the rest goes"},
+		{"api.purge.deadletters", "dead letters of a forgotten job are gone", askedAgain + " and the rest goes"},
+		{"api.delete.object", "an object of a forgotten job is gone", askedAgain + " and the rest goes"},
+		{"api.purge.object", "the marker of a deleted object is gone", askedAgain + "; the keeper purges the marker after a day"},
+		{"api.commit.job.forgotten", "the word that the job is forgotten", askedAgain + " and the word stands"},
+	}
+}
+
+// keeperTable is about what deletes by itself, beside each submitter.
 func keeperTable() []Entry {
 	return []Entry{
-		{"submitter.publish.seal_request", "a request to seal, or to cancel, at the end of the job's subject", "whoever asked hears nothing and asks again; a second seal means nothing"},
-		{"submitter.purge.rows", "rows of a settled job are gone", "purged again, up to the same place"},
-		{"submitter.purge.results", "results of a forgotten job are gone", "whoever asked hears nothing and asks again"},
-		{"submitter.purge.deadletters", "dead letters of a forgotten job are gone", "whoever asked hears nothing and asks again"},
-		{"submitter.delete.object", "an object that nothing names is gone", "deleted again"},
-		{"submitter.purge.object", "the marker of a deleted object is gone", "purged again with the next object of the name; it holds nothing"},
-		{"submitter.purge.object_chunk", chunks + " are gone", "deleted again"},
-		{"submitter.commit.job.forgotten", "the word that the job is forgotten", "whoever asked hears nothing and asks again"},
+		{"keeper.purge.rows", "rows of a settled job are gone", "the next sweep purges again, up to the same place"},
+		{"keeper.delete.object", "an object that nothing names is gone", "the next sweep deletes it, or what is left of it, again"},
+		{"keeper.purge.object", "the marker of a deleted object is gone", "the next sweep purges it again; it holds nothing"},
+		{"keeper.purge.object_chunk", chunks + " are gone", "the next sweep purges them again"},
 	}
 }
 
