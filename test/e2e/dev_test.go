@@ -121,7 +121,7 @@ func TestAJobIsSealedAndCancelledByCommand(t *testing.T) {
 func TestAnUnknownJobIsOneClearMessageAndExitCode2(t *testing.T) {
 	t.Parallel()
 	d := startDev(t)
-	for _, command := range []string{"status", "wait", "watch", "results", "seal", "cancel", "forget"} {
+	for _, command := range []string{"status", "wait", "watch", "results", "seal", "cancel", "forget", "resume"} {
 		o := d.do(t, command, "absent")
 		o.want(t, 2, "no job absent")
 		if o.stdout != "" || strings.Count(o.stderr, "\n") != 1 {
@@ -143,6 +143,11 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsDone(t *testing.T) {
 		"a folder that is not":      {[]string{"status", "x", "--data", missing}, []string{"no data directory"}},
 		"a folder to serve":         {[]string{"wait", "x", "--data", missing}, []string{"no data directory"}},
 		"an address that is none":   {[]string{"dev", "--listen", "4222"}, []string{"--listen"}},
+		"a batch without its job":   {[]string{"batch", "adopt", "1"}, []string{"QUEUE/JOB/N"}},
+		"a batch of a deep job":     {[]string{"batch", "abandon", "a/b/c/1"}, []string{"QUEUE/JOB/N"}},
+		"a resume of nothing":       {[]string{"resume"}, []string{"--queue"}},
+		"a batch to resume":         {[]string{"resume", "--queue", "default", "--batch", "1"}, []string{"--batch"}},
+		"two ways to resume":        {[]string{"resume", "x", "--batch", "1", "--code", "refused"}, []string{"exclude each other"}},
 		"a submission without rows": {[]string{"submit", dir}, []string{"is a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,6 +23,11 @@ type dev struct {
 // startDev starts it on a free port and returns once it takes clients.
 func startDev(t *testing.T, flags ...string) *dev {
 	t.Helper()
+	return startDevIn(t, nil, flags...)
+}
+
+func startDevIn(t *testing.T, env []string, flags ...string) *dev {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +35,7 @@ func startDev(t *testing.T, flags ...string) *dev {
 	address := listener.Addr().String()
 	_ = listener.Close()
 	d := &dev{url: "nats://" + address, dir: t.TempDir()}
-	d.process = start(t, d.dir, nil, append([]string{"dev", "--listen", address}, flags...)...)
+	d.process = start(t, d.dir, env, append([]string{"dev", "--listen", address}, flags...)...)
 	t.Cleanup(func() { d.stop() })
 	waitUntil(t, d.process, "dev takes clients", func() bool {
 		nc, err := nats.Connect(d.url)
