@@ -141,16 +141,50 @@ func TestSeal(t *testing.T) {
 	}
 }
 
+// FuzzRead reads anything without harm, and what it can read, built anew, reads the same.
 func FuzzRead(f *testing.F) {
 	var b block.Builder
-	b.Add(&block.Entry{CustomID: "a", Tail: []byte("x")})
-	b.Add(&block.Entry{CustomID: "b", Fault: &block.Fault{Code: "c", Payload: []byte("y")}})
+	b.Add(&block.Entry{CustomID: "a", Group: events.GroupKey{Window: "24h", URL: "/v1/x", Model: "m"}, Tail: []byte("x")})
+	b.Add(&block.Entry{CustomID: "b", Fault: &block.Fault{Code: "c", Message: "m", Hint: "h", Column: 9, Payload: []byte("y")}})
+	b.Add(&block.Entry{CustomID: "c", Group: events.GroupKey{Window: "24h", URL: "/v1/x", Model: "m"}, Absent: true, Size: 1 << 24})
 	f.Add(b.Bytes())
+	f.Add(block.Envelope(&block.Entry{CustomID: "d", Tail: []byte("zz")}))
 	f.Add(block.Seal(nil, 0))
+	f.Add(block.Seal(new(7), 1<<40))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		var again block.Builder
+		var first []block.Entry
 		for e, err := range block.Read(data) {
-			if err == nil && e.Size < 0 {
-				t.Fatal("negative size")
+			if err != nil {
+				if !errors.Is(err, block.ErrCorrupt) {
+					t.Fatal(err)
+				}
+				break
+			}
+			if e.Size < 0 || !e.Absent && e.Size != len(e.Tail) && (e.Fault == nil || e.Size != len(e.Fault.Payload)) {
+				t.Fatalf("size %d: %+v", e.Size, e)
+			}
+			first = append(first, *e)
+			again.Add(e)
+		}
+		n := 0
+		for e, err := range block.Read(again.Bytes()) {
+			if len(first) == 0 {
+				break // no block was built
+			}
+			if err != nil || n >= len(first) || !sameEntry(*e, first[n]) {
+				t.Fatalf("entry %d: %+v became %+v, %v", n, first, e, err)
+			}
+			n++
+		}
+		if n != len(first) {
+			t.Fatalf("%d entries became %d", len(first), n)
+		}
+		if expected, sealed := block.ReadSeal(data); sealed && (expected == nil || *expected >= 0) {
+			seal := block.Seal(expected, block.SealSequence(data))
+			back, ok := block.ReadSeal(seal)
+			if !ok || !reflect.DeepEqual(back, expected) || block.SealSequence(seal) != block.SealSequence(data) {
+				t.Fatalf("a seal of %v became %v", expected, back)
 			}
 		}
 	})

@@ -148,6 +148,24 @@ func FuzzSubject(f *testing.F) {
 	})
 }
 
+// FuzzRowToken: the token of any id makes a result's subject of five tokens, without wildcards, that a NATS server takes,
+// and no two ids share one.
+func FuzzRowToken(f *testing.F) {
+	for _, id := range []string{"a", "a.b", "*", ">", "~", "~" + strings.Repeat("0", 64), "é", "\x00", " ", strings.Repeat("x", 65), "12~x", "$SYS", "\xff"} {
+		f.Add(id, "a")
+		f.Add(id, events.RowToken(id))
+	}
+	shape := regexp.MustCompile(`^batchbus\.results\.q\.j\.([A-Za-z0-9_-]{1,64}|~[0-9a-f]{64})$`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if subject := events.ResultSubject("q", "j", a); !shape.MatchString(subject) {
+			t.Fatalf("%q gives %q", a, subject)
+		}
+		if a != b && events.RowToken(a) == events.RowToken(b) {
+			t.Fatalf("%q and %q share %q", a, b, events.RowToken(a))
+		}
+	})
+}
+
 func TestBatchNumbersAreOrderedAsNumbers(t *testing.T) {
 	t.Parallel()
 	want := []string{"1", "2", "2-1", "2-1-1", "2-2", "3", "10", "10-9", "10-10"}
