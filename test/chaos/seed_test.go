@@ -183,6 +183,7 @@ func (w *seedWorld) tell() {
 		switch e.Kind {
 		case events.BatchTwin, events.BatchOrphan, events.BatchHeld, events.JobHeld, events.BatchOrphanResult, events.BatchIsFencing:
 			w.t.Logf("event %+v", e)
+		default: // the course of things
 		}
 	}
 }

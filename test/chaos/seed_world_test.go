@@ -35,10 +35,9 @@ type seedWorld struct {
 // actor is a process to which things happen. Only the test's goroutine touches it.
 type actor struct {
 	*rig.Process
-	down    bool // killed by a step, and not to be started before another
-	paused  bool // by a step
-	revived bool // resumed after its own failpoint stopped it
-	froze   time.Time
+	down   bool // killed by a step, and not to be started before another
+	paused bool // by a step
+	froze  time.Time
 }
 
 // newSeedWorld starts everything, in fair weather.
@@ -85,12 +84,12 @@ func (w *seedWorld) ways(service string, replica int, direct rig.Ways) rig.Ways 
 		front.CloseClientConnections()
 		front.Close()
 	})
-	return rig.Ways{NATS: w.proxied(actorName(service, replica), direct.NATS), Provider: front.URL}
+	return rig.Ways{NATS: w.proxied(w.t.Context(), actorName(service, replica), direct.NATS), Provider: front.URL}
 }
 
 // proxied is the URL of a new way to the bus.
-func (w *seedWorld) proxied(name, url string) string {
-	bus, err := proxy.NewBus(strings.TrimPrefix(url, "nats://"), w.plan.bus, proxy.NewDice(w.plan.seed, name), w.tally)
+func (w *seedWorld) proxied(ctx context.Context, name, url string) string {
+	bus, err := proxy.NewBus(ctx, strings.TrimPrefix(url, "nats://"), w.plan.bus, proxy.NewDice(w.plan.seed, name), w.tally)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func (w *seedWorld) publishers(ctx context.Context) (wait func() error) {
 	group, ctx := errgroup.WithContext(ctx)
 	var ways [2]jetstream.JetStream
 	for i := range ways {
-		conn, err := nats.Connect(w.proxied(fmt.Sprintf("publisher-%d", i), w.d.Direct.NATS), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+		conn, err := nats.Connect(w.proxied(ctx, fmt.Sprintf("publisher-%d", i), w.d.Direct.NATS), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 		if err != nil {
 			w.t.Fatal(err)
 		}

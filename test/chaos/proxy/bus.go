@@ -28,10 +28,10 @@ type Bus struct {
 	live map[*link]struct{} // nil when closed
 }
 
-// NewBus listens on a loopback address until Close and hands on to target, a host and port.
-func NewBus(target string, faults BusFaults, dice Dice, tally *Tally) (*Bus, error) {
+// NewBus listens on a loopback address until Close and hands on to target, a host and port. ctx is for the call alone.
+func NewBus(ctx context.Context, target string, faults BusFaults, dice Dice, tally *Tally) (*Bus, error) {
 	var config net.ListenConfig
-	listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}

@@ -41,7 +41,7 @@ func start(t *testing.T, faults proxy.BusFaults) *world {
 	}
 	w := &world{tally: &proxy.Tally{}}
 	target := net.JoinHostPort("127.0.0.1", strconv.Itoa(nats1.Addr().(*net.TCPAddr).Port))
-	w.bus, err = proxy.NewBus(target, faults, proxy.NewDice(1, t.Name()), w.tally)
+	w.bus, err = proxy.NewBus(t.Context(), target, faults, proxy.NewDice(1, t.Name()), w.tally)
 	if err != nil {
 		t.Fatal(err)
 	}
