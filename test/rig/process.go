@@ -15,6 +15,8 @@ import (
 // or by [Process.Stop], and Start begins the next.
 type Process struct {
 	Name string
+	// Admin is the address of a service's /livez, /readyz and /metrics; empty for other programs.
+	Admin string
 	// Peak is the most resident memory in bytes of all lives, as far as Measure, Kill and Stop saw it; 0 where it cannot be known.
 	Peak int64
 
