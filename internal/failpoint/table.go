@@ -89,6 +89,7 @@ func submitterTable() []Entry {
 		{"submitter.commit.batch.twin", "the word that a twin is cancelled", "the twin is found by its path and cancelled again; the event stands once"},
 		{"submitter.commit.batch.refused", "the refused batch's end, its answered rows and its follow-ups, all at once", "the batch is refused once more: its results stand already, follow-ups are planned once"},
 		{"submitter.commit.batch.cancelled", "the end of a batch that was never sent", "its results stand already, and the end is written once"},
+		{"submitter.commit.batch.settled", "the end of an abandoned batch and the follow-up with its rows, all at once", "hold and wish stand: what is alive is looked for and stopped again, and the end is written once"},
 		{"submitter.commit.batch.held", "a hold for a person", "the reason is met and said again"},
 		{"submitter.commit.batch.resumed", "the end of a hold", "whoever ended it does so again"},
 		{"submitter.commit.batch.needs_attention", "an alarm", "the calls that fail go on failing and are counted anew"},
