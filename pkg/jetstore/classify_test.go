@@ -69,7 +69,9 @@ func TestPublish(t *testing.T) {
 		if _, err := f.Store.PublishOnce(t.Context(), result("once", 1)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Store.PublishOnce(t.Context(), result("once", 2)); !errors.Is(err, jetstore.ErrExists) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // without the expectation it would be repeated for ever
+		defer cancel()
+		if _, err := f.Store.PublishOnce(ctx, result("once", 2)); !errors.Is(err, jetstore.ErrExists) {
 			t.Errorf("got %v, want ErrExists", err)
 		}
 		if m, err := f.Store.Last(t.Context(), jetstore.StreamResults, "batchbus.results.q.j.once"); err != nil || len(m.Data) != 1 {
@@ -116,6 +118,8 @@ func TestWindow(t *testing.T) {
 	f := jetstoretest.Start(t)
 	const rows = 20000
 	publish := func(rows int) (stored, already int) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without the expectation it would be repeated for ever
+		defer cancel()
 		w := f.Store.NewWindow(0)
 		settled := func(a jetstore.Ack) {
 			if a.Already {
@@ -126,11 +130,11 @@ func TestWindow(t *testing.T) {
 		}
 		for i := range rows {
 			m := &nats.Msg{Subject: fmt.Sprintf("batchbus.results.q.w.%d", i), Data: []byte("{}")}
-			if err := w.PublishOnce(t.Context(), m, settled); err != nil {
+			if err := w.PublishOnce(ctx, m, settled); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Flush(t.Context()); err != nil {
+		if err := w.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
 		return stored, already
