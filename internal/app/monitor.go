@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -48,7 +47,7 @@ func intervals(o *Options) map[string]time.Duration {
 		Submitter: {
 			obs.LoopSubmitterEvents: consumeInterval, obs.LoopSubmitterSweep: o.Settings.SweepInterval + uploadAllowance,
 			obs.LoopPlannerRows: consumeInterval, obs.LoopPlannerSweep: sweep,
-			obs.LoopKeeperSweep: keep.DefaultInterval + sweepAllowance,
+			obs.LoopKeeperSweep: o.Settings.KeepInterval + sweepAllowance,
 			obs.LoopFilesSweep:  o.Settings.OrphanInterval + sweepAllowance,
 		},
 	}
@@ -75,6 +74,7 @@ func (m *monitor) connected(service string, d *deps, first bool) obs.Hooks {
 	if first {
 		topology := &topologyCheck{bus: d.bus, settings: d.options.Topology}
 		m.health.Check(topology.fault)
+		m.health.Check((&answerCheck{bus: d.bus}).fault)
 		m.registry.MustRegister(obs.NewState(d.jobs, d.bus.JetStream()))
 	}
 	return m.metrics.Hooks(service, m.health)
@@ -95,7 +95,7 @@ type topologyCheck struct {
 	last   error
 }
 
-// fault is what the last look found. A bus that does not answer keeps what is known: that is the connection's fault.
+// fault is what the last look found. A bus that does not answer keeps what is known: that is [answerCheck]'s.
 func (t *topologyCheck) fault() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
