@@ -146,6 +146,8 @@ func askAll(ctx context.Context, t *testing.T, nc *nats.Conn) {
 			{events.APIJobsGet, `{"job":"guarded"}`},
 			{events.APIJobsList, `{}`},
 			{events.APIJobsCancel, `{"job":"other"}`},
+			{events.APIJobsResume, `{"job":"other"}`},
+			{events.APIJobsResume, `{}`},
 		} {
 			if code := call(c[0], c[1]); code != "" {
 				t.Errorf("%s %s: %s", c[0], c[1], code)

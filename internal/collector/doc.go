@@ -16,7 +16,9 @@
 // A file is read as a stream from the cursor and split on LF alone. The cursor moves by complete lines received and never by what a
 // header promises. It is a saving and no proof: rows can surface behind it and a server can ignore it, so a row is told by its place
 // in the manifest, which its wire id names, and a place is answered once however often its line comes. A line that is no JSON is
-// passed over; its row is then missing and looked for again. An id that nobody sent is an event, never somebody's answer.
+// passed over; its row is then missing and looked for again. An id that nobody sent is an event, never somebody's answer. In a batch that was
+// planned with other rows, and that a person had adopted, a place tells nothing: an id counts there only if it holds the whole custom_id of the
+// row that is planned at its place.
 //
 // # Publishing
 //

@@ -66,24 +66,34 @@ func checkSettled(ctx context.Context, bus *jetstore.Store, j *jobs.Job) error {
 
 // remains lists what the provider was given and made.
 func remains(ctx context.Context, store *jobs.Store, j *jobs.Job) ([]events.RemoteBatch, error) {
-	byNumber := make(map[string]events.RemoteBatch)
+	byNumber := make(map[string][]events.RemoteBatch) // a batch that changes meanwhile is listed twice, the second time as it is now
 	for b, err := range store.Batches(ctx, j.Queue, j.Name()) {
 		if err != nil {
 			return nil, fmt.Errorf("list batches: %w", err)
 		}
-		if cmp.Or(b.ProviderBatchID, b.FileID, b.OutputFileID, b.ErrorFileID) == "" {
-			continue
-		}
-		byNumber[b.N] = events.RemoteBatch{
-			N: b.N, ProviderBatchID: b.ProviderBatchID, InputFileID: b.FileID, OutputFileID: b.OutputFileID, ErrorFileID: b.ErrorFileID,
-		}
+		byNumber[b.N] = remote(&b.Batch)
 	}
 	all := make([]events.RemoteBatch, 0, len(byNumber))
-	for _, b := range byNumber {
-		all = append(all, b)
+	for _, of := range byNumber {
+		all = append(all, of...)
 	}
-	slices.SortFunc(all, func(a, b events.RemoteBatch) int { return events.CompareNumbers(a.N, b.N) })
+	slices.SortStableFunc(all, func(a, b events.RemoteBatch) int { return events.CompareNumbers(a.N, b.N) })
 	return all, nil
+}
+
+// remote is what the provider was given and made of one batch: what the state follows, and what a person gave up.
+func remote(b *events.Batch) (all []events.RemoteBatch) {
+	if cmp.Or(b.ProviderBatchID, b.FileID, b.OutputFileID, b.ErrorFileID) != "" {
+		all = append(all, events.RemoteBatch{
+			N: b.N, ProviderBatchID: b.ProviderBatchID, InputFileID: b.FileID, OutputFileID: b.OutputFileID, ErrorFileID: b.ErrorFileID,
+		})
+	}
+	for _, id := range b.Abandoned {
+		if id != b.ProviderBatchID {
+			all = append(all, events.RemoteBatch{N: b.N, ProviderBatchID: id})
+		}
+	}
+	return all
 }
 
 // note writes into the job's state that it was forgotten, once.

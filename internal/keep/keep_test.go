@@ -85,7 +85,7 @@ func (r *rig) batch(job, n, manifest string) {
 	change := jobs.NewChange(time.Now())
 	change.Batch(&jobs.Batch{Batch: events.Batch{
 		Queue: queue, Job: job, N: n, State: events.BatchSettled, ProviderBatchID: "remote-" + n, FileID: "in-" + n, OutputFileID: "out-" + n,
-		Manifest: events.ObjectRef{Name: manifest},
+		Manifest: events.ObjectRef{Name: manifest}, Abandoned: []string{"remote-" + n, "given-up-" + n},
 	}})
 	r.commit(change)
 }
@@ -260,7 +260,7 @@ func TestAForgottenJobLeavesItsStateAndNothingElse(t *testing.T) {
 	r.commit(change)
 
 	forgotten, err := keep.Forget(t.Context(), f.Store, r.jobs, queue, "secret")
-	if err != nil || forgotten.Objects != 5 || len(forgotten.Remains) != 2 || forgotten.Remains[0] != (events.RemoteBatch{
+	if err != nil || forgotten.Objects != 5 || len(forgotten.Remains) != 4 || forgotten.Remains[1].ProviderBatchID != "given-up-2" || forgotten.Remains[0] != (events.RemoteBatch{
 		N: "2", ProviderBatchID: "remote-2", InputFileID: "in-2", OutputFileID: "out-2",
 	}) {
 		t.Errorf("%+v, %v", forgotten, err)
@@ -280,7 +280,7 @@ func TestAForgottenJobLeavesItsStateAndNothingElse(t *testing.T) {
 		t.Errorf("objects %v", left)
 	}
 	again, err := keep.Forget(t.Context(), f.Store, r.jobs, queue, "secret")
-	if err != nil || again.Objects != 0 || len(again.Remains) != 2 {
+	if err != nil || again.Objects != 0 || len(again.Remains) != 4 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if j, err = r.jobs.Job(t.Context(), queue, "secret"); err != nil || j.ForgottenAt == nil {

@@ -215,6 +215,21 @@ func TestAnOrphanThatHasCompletedUnseenIsToldToo(t *testing.T) {
 	})
 }
 
+func TestWhatAPersonGaveUpIsToldOfOnlyWhileItRuns(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		over := w.remote(busID, "2")
+		pass(2 * time.Hour)
+		runs := w.remote(busID, "3")
+		for n, id := range map[string]string{"2": over.ID, "3": runs.ID} {
+			w.store(n, func(b *events.Batch) { b.State, b.Abandoned = events.BatchSettled, []string{id} })
+		}
+		w.submit("1")
+		w.during(5 * time.Minute)
+		w.want("twins", w.told(events.BatchTwin), map[string]int{"3": 1})
+	})
+}
+
 func TestTicksThatWereLostAreSetAgain(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 		return nil // ours, and not due
 	case b.ProviderBatchID == "" && !b.State.Ended():
 		return nil // the submitter is about to adopt it
+	case slices.Contains(b.Abandoned, remote.ID) && !remote.Alive():
+		return nil // a person gave it up
 	}
 	b.Revision = numberOf(remote.ID)
 	change := jobs.NewChange(time.Now())

@@ -37,6 +37,21 @@
 // carries the path too. The provider's search folds case and reads "_" as a wildcard, so what it finds is compared exactly. A batch of our path
 // with another digest was planned by a bus that has since been restored to an older day: it is never adopted, and nothing is posted beside it.
 //
+// # Ending a hold
+//
+// A person ends a hold by a word that the control API puts into the state; a hold that only has to be looked at again is simply taken out there.
+// What calls the provider is a wish beside the hold ([events.Wish]), and [decide] acts on it like on anything else, so any process does it, and
+// a death anywhere leaves both standing:
+//
+//	adopt    wait as a finder does ─► read it ─► is it ours, as many rows, with answers? ─► stop others of the path ─► submitted
+//	abandon  creating, fencing: wait, fence ─► list ─► stop what is alive, until nothing is ─► settled, rows in a follow-up N-1
+//	         submitted: stop it ─► poller and collector bring home what there is ─► the rest in a follow-up
+//	resume   of a create that this provider cannot tell of: wait ─► list and delete what can be ─► planned, attempt+1
+//
+// The follow-up comes in the same publish as the end of the abandoned batch, and only after a look that shows nothing alive: no rows are ever in
+// two live batches, and no path ever changes its digest. An adopted batch with another digest is followed as fenced with its foreign digest in
+// the state: the collector then takes only answers whose id names the row of its place.
+//
 // # How the code is cut
 //
 // [decide] is the protocol: a pure, total function from what is known to the next action. A drive reads the state, decides, does one
