@@ -59,6 +59,8 @@ func (f TimeFlags) CheckTimes() error {
 		{"linger", f.Linger},
 		{"orphan-age", f.OrphanAge},
 		{"orphan-interval", f.OrphanInterval},
+		{"object-age", f.ObjectAge},
+		{"keep-interval", f.KeepInterval},
 	} {
 		if flag.value < 0 {
 			faults = append(faults, fmt.Errorf("--%s: %s is negative", flag.name, flag.value))

@@ -42,7 +42,10 @@ func withKeeper(d *deps, service Service, err error) (Service, error) {
 		return nil, err
 	}
 	bus := d.bus.Probed(d.options.Failpoints.Probe(failpoint.ServiceKeeper))
-	keeper, err := keep.New(keep.Config{Bus: bus, Jobs: jobs.New(bus), Log: d.log("keeper"), Beat: func() { d.observe.Beat(obs.LoopKeeperSweep) }})
+	keeper, err := keep.New(keep.Config{
+		Bus: bus, Jobs: jobs.New(bus), Log: d.log("keeper"), Beat: func() { d.observe.Beat(obs.LoopKeeperSweep) },
+		ObjectAge: d.options.Settings.ObjectAge, Interval: d.options.Settings.KeepInterval,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/submitter/files"
 )
 
@@ -23,6 +24,9 @@ type Settings struct {
 	// OrphanAge is how old an input file at the provider must be that nothing refers to, to be deleted; OrphanInterval is how often those are
 	// looked for.
 	OrphanAge, OrphanInterval time.Duration
+	// ObjectAge is how old an object on the bus must be that nothing names, to be deleted; KeepInterval is how often those, and the rows of
+	// jobs whose keep time is over, are looked for.
+	ObjectAge, KeepInterval time.Duration
 }
 
 // DefaultSettings are for the real provider.
@@ -32,6 +36,7 @@ func DefaultSettings() Settings {
 		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute,
 		MissingGrace: 2 * time.Minute, SweepInterval: time.Minute, DrainTimeout: 10 * time.Second,
 		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
+		ObjectAge: keep.DefaultObjectAge, KeepInterval: keep.DefaultInterval,
 	}
 }
 
@@ -42,6 +47,7 @@ func SimulatedSettings() Settings {
 		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second,
 		MissingGrace: time.Second, CancelGrace: time.Second, SweepInterval: 2 * time.Second, DrainTimeout: 5 * time.Second,
 		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
+		ObjectAge: keep.DefaultObjectAge, KeepInterval: keep.DefaultInterval,
 	}
 }
 
@@ -60,6 +66,8 @@ type TimeFlags struct {
 	Linger          time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
 	OrphanAge       time.Duration `placeholder:"DURATION" help:"How old an input file at the provider must be that nothing refers to, to be deleted. Default 24h."`
 	OrphanInterval  time.Duration `placeholder:"DURATION" help:"How often such files are looked for. Default 1h."`
+	ObjectAge       time.Duration `placeholder:"DURATION" help:"How old an object on the bus must be that nothing names, to be deleted: longer than any replica stands still. Default 24h."`
+	KeepInterval    time.Duration `placeholder:"DURATION" help:"How often such objects, and rows whose keep time is over, are looked for. Default 10m."`
 }
 
 // Settings are def with what the flags say in its place.
@@ -81,6 +89,8 @@ func (s Settings) orElse(def Settings) Settings {
 		{&s.Linger, &def.Linger},
 		{&s.OrphanAge, &def.OrphanAge},
 		{&s.OrphanInterval, &def.OrphanInterval},
+		{&s.ObjectAge, &def.ObjectAge},
+		{&s.KeepInterval, &def.KeepInterval},
 	} {
 		if *pair.value <= 0 {
 			*pair.value = *pair.otherwise
