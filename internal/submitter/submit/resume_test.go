@@ -144,6 +144,50 @@ func TestAPersonsWordThatTheProviderHasNoBatch(t *testing.T) {
 	}
 }
 
+func TestAZombiesBatchThatNobodyCouldFindIsStoppedByTheZombie(t *testing.T) {
+	t.Parallel()
+	bubble(t, simulator.Config{Latency: forEver}, func(w *world) {
+		w.plan(2)
+		provider, _ := w.lacking(doubleword.Capabilities{})
+		wake, asleep, stopped, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+		sleepy := &hooked{Provider: detached{provider}, before: func(call string, _ int) error {
+			if call == "create" {
+				close(asleep)
+				<-wake
+			}
+			return nil
+		}}
+		sleepy.after = func(call string, _ int) error {
+			if call == "cancel" {
+				close(stopped)
+			}
+			return nil
+		}
+		sleeper := w.process(sleepy, nil)
+		go func() { defer close(done); w.drive(sleeper, "1") }()
+		<-asleep
+		s := w.process(provider, nil)
+		w.drive(s, "1")
+		w.wish("1", events.WishResume, "") // the person is right: there is none yet
+		second := &hooked{Provider: provider, before: func(call string, _ int) error {
+			if call == "create" { // the state is of the next attempt, and follows none yet
+				close(wake)
+				select {
+				case <-stopped:
+				case <-time.After(time.Minute): // nobody does
+				}
+			}
+			return nil
+		}}
+		b := w.drive(w.process(second, nil), "1")
+		<-done
+		w.onlyLive(&b)
+		if got := w.sim.Ledger(); len(got.Creates) != 2 || len(got.Cancels) != 1 || b.Attempt != 2 {
+			t.Errorf("state %+v, ledger %+v", b.Batch, got)
+		}
+	})
+}
+
 func TestAHoldDoesNotEndInAWayThatWouldNotHelp(t *testing.T) {
 	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/manifest"
 	"github.com/batchbus/batchbus/internal/submitter/submit"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
@@ -209,10 +210,41 @@ func TestAbandonStopsWhatIsAliveBeforeTheRowsGoOnUnderAnotherNumber(t *testing.T
 		if len(ledger.Cancels) != 1 || ledger.Calls[cancel] != 3 || !ledger.Cancels[0].At.Before(b.SinceAt) || !slices.Equal(b.Abandoned, []string{remote.ID}) {
 			t.Errorf("state %+v, cancels %+v", b.Batch, ledger.Cancels)
 		}
-		if got := w.sim.Ledger().Creates; len(got) != 2 || !slices.Contains(w.kinds("1"), events.BatchAbandoning) {
+		if got := w.sim.Ledger().Creates; len(got) != 2 || !slices.Equal(w.attempts("1-1"), []int{1, 1, 1}) || !slices.Contains(w.kinds("1"), events.BatchAbandoning) {
 			t.Errorf("creates %+v, events %v", got, w.kinds("1"))
 		}
 	})
+}
+
+// TestAZombiesPOSTAfterAnAbandonIsNoSecondBatch: a process sleeps over its POST while a person abandons the batch and its rows go on.
+func TestAZombiesPOSTAfterAnAbandonIsNoSecondBatch(t *testing.T) {
+	t.Parallel()
+	bubble(t, simulator.Config{Latency: forEver}, func(w *world) {
+		w.plan(2)
+		wake, _, done := w.zombie("1")
+		s := w.process(w.client, nil)
+		w.edit("1", func(b *jobs.Batch) { b.Hold = &events.Hold{Code: events.HoldCapability} })
+		w.wish("1", events.WishAbandon, "")
+		w.drive(s, "1")
+		w.onlyFollowUp(s, 2)
+		close(wake)
+		<-done
+		w.onlyFollowUp(s, 2)
+		if got := w.sim.Ledger(); len(got.Creates) != 1 || got.RowsRun != 0 {
+			t.Errorf("ledger %+v", got)
+		}
+	})
+}
+
+// attempts are those of a batch's rows.
+func (w *world) attempts(n string) (all []int) {
+	w.t.Helper()
+	entries, err := manifest.Load(w.t.Context(), w.bus, w.batch(n).Manifest)
+	w.check(err)
+	for _, e := range entries {
+		all = append(all, e.Attempt)
+	}
+	return all
 }
 
 // TestAbandonIsBegunAgainAfterADeathAtAnyCall lets a process die before or after each of its calls in turn, and another go on.
@@ -306,8 +338,8 @@ func TestAbandonOfASubmittedBatch(t *testing.T) {
 				b = w.drive(s, "1")
 				if gone {
 					w.onlyFollowUp(s, 2)
-					if b.Totals.Succeeded != 1 {
-						t.Errorf("totals %+v", b.Totals)
+					if b.Totals.Succeeded != 1 || !slices.Equal(w.attempts("1-1"), []int{2, 2}) {
+						t.Errorf("totals %+v, attempts %v", b.Totals, w.attempts("1-1"))
 					}
 					return
 				}
