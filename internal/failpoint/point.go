@@ -57,7 +57,7 @@ func ofEffect(service string, e jetstore.Effect) Point {
 	case jetstore.VerbCommit:
 		what = commitName(e.Subjects)
 	case jetstore.VerbPublish:
-		if e.Header.Get(events.HeaderSeal) != "" {
+		if e.Header.Get(events.HeaderSeal) != "" || e.Header.Get(events.HeaderCancel) != "" {
 			what = "seal_request"
 		}
 	case jetstore.VerbDelete:

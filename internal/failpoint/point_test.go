@@ -27,6 +27,7 @@ func TestEveryEffectOnTheBusHasTheNameOfItsKind(t *testing.T) {
 	for want, effect := range map[string]jetstore.Effect{
 		"ingest.publish.rows":          {Verb: jetstore.VerbPublish, Subjects: []string{events.RowsSubject("q", "j")}},
 		"ingest.publish.requests":      {Verb: jetstore.VerbPublish, Subjects: []string{events.RequestSubject("q", "")}},
+		"api.publish.seal_request":     {Verb: jetstore.VerbPublish, Subjects: []string{events.RequestSubject("q", "j")}, Header: nats.Header{events.HeaderCancel: {"true"}}},
 		"ingest.publish.seal_request":  {Verb: jetstore.VerbPublish, Subjects: []string{events.RequestSubject("q", "")}, Header: nats.Header{events.HeaderSeal: {"true"}}},
 		"ingest.publish.object_chunk":  {Verb: jetstore.VerbPublish, Subjects: []string{"$O.batchbus_objects.C.x"}},
 		"ingest.publish.object":        {Verb: jetstore.VerbPublish, Subjects: []string{"$O.batchbus_objects.M.x"}},
