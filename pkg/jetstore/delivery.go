@@ -46,8 +46,11 @@ func (p *puller) deliveryOf(m jetstream.Msg, server string) (Delivery, error) {
 // Ack says that the message is done. It does not wait: if the word gets lost, the message is delivered again.
 func (d Delivery) Ack() error { return d.answer("ack", Acked, d.message.Ack) }
 
-// AckSync is Ack and waits for the server's confirmation, 15 times as slow. After an error: done or not.
+// AckSync is Ack and waits for the server's confirmation, 15 times as slow, for 5 s at most: nats.go waits for the end of ctx even when the
+// connection is gone that the confirmation was to come by. After an error: done or not.
 func (d Delivery) AckSync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	return d.answer("ack", Acked, func() error { return d.message.DoubleAck(ctx) })
 }
 
