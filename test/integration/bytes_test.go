@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -67,6 +68,9 @@ func bodies() map[string]string {
 	for i, v := range nasty() {
 		all[fmt.Sprintf("nasty-%d", i)] = `{"x":` + v + ` ,"model":"m", "messages" :[{"content":"c","role":"user","y":` + v + `}],"z": ` + v + `}`
 	}
+	all["members"] = `{"model":"other","temperature":1.0,"temperature":1E0,"stop":null,"unknown <&>":{"z":1,"a":2},"messages":[],"model":"m","messages":[{"role":"user","content":"c"}]}`
+	all["image"] = `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
+		strings.Repeat("/9j+", 5<<18) + `"}}]}]}` // five megabytes, field report P54
 	for i := range 150 {
 		v := value(3).Example(i)
 		all[fmt.Sprintf("drawn-%d", i)] = `{ "meta":` + v + `,"messages":[{"role":"user","content":"c"}],"model":"m","last":` + v + `}`
@@ -74,13 +78,18 @@ func bodies() map[string]string {
 	return all
 }
 
+// sameBytes compares by SHA-256, and shows the beginning of what differs.
+func sameBytes(t interface{ Errorf(string, ...any) }, what, got, want string) {
+	if g, w := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want)); g != w {
+		t.Errorf("%s: %d bytes with SHA-256 %x, want %d with %x\n%.300s\n%.300s", what, len(got), g, len(want), w, got, want)
+	}
+}
+
 func TestBodiesAndAnswersPassByteForByte(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Config{})
 	published := bodies()
-	answered := func(id string) string {
-		return `{ "echo" : ` + published[id] + ` ,"choices":[{"index":0, "finish_reason":"stop"}] }`
-	}
+	answered := func(id string) string { return echoed(published[id]) }
 	w.provider.answer = answered
 	s := w.start()
 	var lines []string
@@ -95,11 +104,10 @@ func TestBodiesAndAnswersPassByteForByte(t *testing.T) {
 	s.wantAllOnce("bytes", ids)
 	sent := w.provider.sent()
 	for id, r := range s.results("bytes") {
-		if sent[id] != published[id] {
-			t.Errorf("row %s: published\n%s\nsent\n%s", id, published[id], sent[id])
-		}
-		if string(r.Response) != answered(id) || !bytes.Contains(r.Raw, r.Response) {
-			t.Errorf("row %s: answered\n%s\nthe result has\n%s", id, answered(id), r.Response)
+		sameBytes(t, "body of "+id, sent[id], published[id])
+		sameBytes(t, "answer to "+id, string(r.Response), answered(id))
+		if !bytes.Contains(r.Raw, r.Response) {
+			t.Errorf("row %s: the event does not hold the answer", id)
 		}
 	}
 	wantPaid(t, s.ledger(), 1, len(ids))

@@ -8,9 +8,16 @@
 package integration_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) { jetstoretest.Verify(m) }
+func TestMain(m *testing.M) {
+	// Each check of a property is a whole job here, a second of work. -rapid.checks on the command line overrules this.
+	if err := flag.Set("rapid.checks", "8"); err != nil {
+		panic(err)
+	}
+	jetstoretest.Verify(m)
+}

@@ -32,6 +32,8 @@ type provider struct {
 
 	// answer, when set, is the body that stands in the files in place of the simulator's, whose own are canonical.
 	answer func(customID string) string
+	// echo puts the body of the row as it was uploaded into its answer. It serves jobs of one batch, of one job in all.
+	echo bool
 
 	mu  sync.Mutex
 	tap map[string]json.RawMessage // bodies by wire id, of every upload
@@ -66,7 +68,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.create(w, r)
 		return
 	}
-	if p.answer != nil && strings.HasSuffix(r.URL.Path, "/content") {
+	if (p.answer != nil || p.echo) && strings.HasSuffix(r.URL.Path, "/content") {
 		p.rewrite(w, r)
 		return
 	}
@@ -102,13 +104,27 @@ func (p *provider) rewrite(w http.ResponseWriter, r *http.Request) {
 	var out []byte
 	for line := range bytes.Lines(recorded.Body.Bytes()) {
 		a := parseAnswer(p.t, line)
-		out = append(out, bytes.Replace(line, a.Response.Body, []byte(p.answer(a.id())), 1)...)
+		out = append(out, bytes.Replace(line, a.Response.Body, []byte(p.answerTo(&a)), 1)...)
 	}
 	header := w.Header()
 	maps.Copy(header, recorded.Header())
 	header.Del("Content-Length")
 	w.WriteHeader(recorded.Code)
 	_, _ = w.Write(out) // a client that has gone reads again
+}
+
+func (p *provider) answerTo(a *answerLine) string {
+	if !p.echo {
+		return p.answer(a.id())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return echoed(string(p.tap[a.CustomID]))
+}
+
+// echoed is the answer to a body, spelled as no encoder would.
+func echoed(body string) string {
+	return `{ "echo" : ` + body + ` ,"choices":[{"index":0, "finish_reason":"stop"}] }`
 }
 
 // answerLine is a line of an output file.
