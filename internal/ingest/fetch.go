@@ -188,11 +188,9 @@ func (w *worker) ackSync(ctx context.Context, m *message) {
 
 // giveBack returns a message that is not stored, for longer each time.
 func (w *worker) giveBack(m *message) {
-	delay := growing(firstRetryDelay, maxRetryDelay, m.delivery.Delivered)
 	why := m.why()
-	if errors.Is(why, errNoRoom) {
-		delay = noRoomDelay // said once, when the stream got full
-	} else {
+	delay := retryDelay(why, m.ends(), m.delivery.Delivered)
+	if !errors.Is(why, errNoRoom) { // which is said once, when the stream got full
 		w.about(m).Warn().Err(why).Dur("delay", delay).Msg("message is given back")
 	}
 	w.nak(m, delay)

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -128,6 +130,28 @@ func TestDelaysGrowToTheirLimit(t *testing.T) {
 	} {
 		if got := growing(firstSealDelay, maxSealDelay, delivered); got != want {
 			t.Errorf("delivery %d: got %s, want %s", delivered, got, want)
+		}
+	}
+}
+
+func TestASealThatFailsOnceDoesNotPayForItsWaits(t *testing.T) {
+	t.Parallel()
+	ill := errors.New("the bus is ill")
+	for _, c := range []struct {
+		name      string
+		why       error
+		seal      bool
+		delivered int
+		want      time.Duration
+	}{
+		{"rows that failed again and again", ill, false, 20, maxRetryDelay},
+		{"rows that failed first", ill, false, 1, firstRetryDelay},
+		{"a seal that waited for long", ill, true, 20, maxSealDelay},
+		{"rows without room", fmt.Errorf("open job: %w", errNoRoom), false, 9, noRoomDelay},
+		{"a seal without room", errNoRoom, true, 9, noRoomDelay},
+	} {
+		if got := retryDelay(c.why, c.seal, c.delivered); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }
