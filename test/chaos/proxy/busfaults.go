@@ -48,10 +48,14 @@ func (b *Bus) stall() {
 	b.sleep(upTo(b.dice.At("stall length", n), b.faults.StallMax))
 }
 
-// stored are the subjects whose messages a stream keeps. A client library sends an object's chunks once and in order, so those are left out
-// of what is doubled.
+// stored tells whether a stream keeps the messages of a subject.
 func stored(subject string) bool {
-	return (strings.HasPrefix(subject, "batchbus.") && !strings.HasPrefix(subject, "batchbus.api.")) || strings.HasPrefix(subject, "$KV.")
+	for _, prefix := range []string{"batchbus.api.", "batchbus.", "$KV.", "$O."} {
+		if strings.HasPrefix(subject, prefix) {
+			return prefix != "batchbus.api."
+		}
+	}
+	return false
 }
 
 // onPublish decides what becomes of a client's frame: how many times it is sent on, and whether the answer to it is lost.
@@ -65,12 +69,12 @@ func (b *Bus) onPublish(f *frame) (times int, loseAck bool) {
 			return 0, false
 		}
 		return 1, false
-	case !stored(f.subject) && !strings.HasPrefix(f.subject, "$O."):
+	case !stored(f.subject):
 		return 1, false
 	}
 	n := b.publishes.Add(1)
 	times = 1
-	if stored(f.subject) && b.dice.hit("double publish", n, b.faults.DoublePublish) {
+	if b.dice.hit("double publish", n, b.faults.DoublePublish) {
 		b.tally.Add(PublishDoubled)
 		times = 2
 	}
