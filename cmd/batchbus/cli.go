@@ -18,23 +18,24 @@ Every flag can be set by an environment variable too: --max-store by BATCHBUS_MA
 
 // commands is the whole command line.
 type commands struct {
-	Run      runCommand      `cmd:"" help:"Run files of rows to the end: embedded bus, all services, results in files."`
-	Dev      devCommand      `cmd:"" help:"The same for any NATS client, until Ctrl-C: embedded bus, all services, a simulated or real provider."`
-	Submit   submitCommand   `cmd:"" help:"Publish files of rows as a job to a deployment, and perhaps wait for it."`
-	Status   statusCommand   `cmd:"" help:"Show a job and its batches."`
-	Wait     waitCommand     `cmd:"" help:"Wait for the end of a job."`
-	Watch    watchCommand    `cmd:"" help:"Print what happens to a job, until its end."`
-	Results  resultsCommand  `cmd:"" help:"Print the results of a job."`
-	Seal     sealCommand     `cmd:"" help:"Seal a job: nothing follows."`
-	Cancel   cancelCommand   `cmd:"" help:"Cancel a job."`
-	Resume   resumeCommand   `cmd:"" help:"End holds whose cause is gone: of a job, of one batch, or all of a queue that is out of credit."`
-	Batch    batchCommand    `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
-	List     listCommand     `cmd:"" help:"List the jobs."`
-	Audit    auditCommand    `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
-	Forget   forgetCommand   `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
-	Validate validateCommand `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
-	Setup    setupCommand    `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Run         runCommand         `cmd:"" help:"Run files of rows to the end: embedded bus, all services, results in files."`
+	Dev         devCommand         `cmd:"" help:"The same for any NATS client, until Ctrl-C: embedded bus, all services, a simulated or real provider."`
+	Submit      submitCommand      `cmd:"" help:"Publish files of rows as a job to a deployment, and perhaps wait for it."`
+	Status      statusCommand      `cmd:"" help:"Show a job and its batches."`
+	Wait        waitCommand        `cmd:"" help:"Wait for the end of a job."`
+	Watch       watchCommand       `cmd:"" help:"Print what happens to a job, until its end."`
+	Results     resultsCommand     `cmd:"" help:"Print the results of a job."`
+	Seal        sealCommand        `cmd:"" help:"Seal a job: nothing follows."`
+	Cancel      cancelCommand      `cmd:"" help:"Cancel a job."`
+	Resume      resumeCommand      `cmd:"" help:"End holds whose cause is gone: of a job, of one batch, or all of a queue that is out of credit."`
+	Batch       batchCommand       `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
+	List        listCommand        `cmd:"" help:"List the jobs."`
+	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
+	Deadletters deadlettersCommand `cmd:"" help:"Look at what was refused, publish it anew, delete it."`
+	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
+	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
+	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // command is what each of them does. The code is the program's exit code; an error is printed, one line a fault.

@@ -12,7 +12,7 @@ import (
 type Bus struct {
 	Jobs   *jobs.Store
 	Client *client.Client
-	Store  *jetstore.Store // to be read from
+	Store  *jetstore.Store // to be read from; only dead letters are purged by it
 	conn   *nats.Conn
 }
 

@@ -42,7 +42,7 @@ func (s *session) result(ctx context.Context, e *block.Entry, outcome events.Out
 }
 
 func (s *session) letter(ctx context.Context, m *jetstore.Message, e *block.Entry, v verdict, first *head) error {
-	payload, err := s.payload(ctx, m, e)
+	payload, err := manifest.Original(ctx, s.rows, m, e)
 	if err != nil {
 		return err
 	}
@@ -68,40 +68,4 @@ func requestSubject(queue, job string) string {
 		job = ""
 	}
 	return events.RequestSubject(queue, job)
-}
-
-// payload is the input that a dead letter keeps. A refused row is there as it was received. Of a good one the block holds what goes to
-// the provider: its custom_id, method, url and body, the body byte for byte; that is given back, as one line.
-func (s *session) payload(ctx context.Context, m *jetstore.Message, e *block.Entry) ([]byte, error) {
-	if e.Absent {
-		whole, err := s.whole(ctx, m, e)
-		if err != nil {
-			return nil, err
-		}
-		e = whole
-	}
-	if e.Fault != nil {
-		return e.Fault.Payload, nil
-	}
-	line := make([]byte, 0, len(`{"custom_id":""`)+len(e.CustomID)+len(e.Tail))
-	line = events.AppendString(append(line, `{"custom_id":`...), e.CustomID)
-	return append(line, e.Tail...), nil
-}
-
-// whole returns e with its payload, from the object that holds the block.
-func (s *session) whole(ctx context.Context, m *jetstore.Message, e *block.Entry) (*block.Entry, error) {
-	data, err := manifest.Payload(ctx, s.rows, m)
-	if err != nil {
-		return nil, err
-	}
-	for candidate, err := range block.Read(data) {
-		if err != nil {
-			return nil, fmt.Errorf("read object of block %d: %w", m.Sequence, err)
-		}
-		if candidate.Source == e.Source && candidate.Row == e.Row {
-			found := *candidate
-			return &found, nil
-		}
-	}
-	return nil, fmt.Errorf("find row in object of block %d: %w", m.Sequence, block.ErrCorrupt)
 }
