@@ -43,7 +43,8 @@ func TestEveryEffectOnTheBusHasTheNameOfItsKind(t *testing.T) {
 		"ingest.publish.other":         {Verb: jetstore.VerbPublish, Subjects: []string{"elsewhere"}},
 	} {
 		var h heard
-		h.registry().Probe("ingest")(effect)()
+		service, _, _ := strings.Cut(want, ".")
+		h.registry().Probe(service)(effect)()
 		if !slices.Equal(h.passages, []string{want + ":before", want + ":after"}) {
 			t.Errorf("%v passes %v, want %s", effect, h.passages, want)
 		}
