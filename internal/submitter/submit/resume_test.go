@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/submitter/submit"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -129,12 +130,16 @@ func TestAPersonsWordThatTheProviderHasNoBatch(t *testing.T) {
 				} else if b := w.drive(s, "1"); b.Hold == nil || b.Hold.Code != events.HoldCapability {
 					t.Fatalf("hold %+v", b.Hold)
 				}
+				start := time.Now()
 				wished := w.wish("1", events.WishResume, "")
 				if wished.Wish == nil || wished.Hold == nil || wished.State != events.BatchCreating {
 					t.Errorf("wished %+v", wished.Batch)
 				}
 				b := w.drive(s, "1")
 				w.onlyLive(&b)
+				if waited, quiet := time.Since(start), doubleword.DefaultCreateTimeout+submit.DefaultQuietPeriod; waited < quiet {
+					t.Errorf("it went on after %s, when a POST could still be under way", waited)
+				}
 				ledger := w.sim.Ledger()
 				if len(ledger.Creates) != c.creates || len(ledger.Deletes) != c.deletes || b.Attempt != c.attempt || b.Wish != nil {
 					t.Errorf("state %+v, ledger %+v", b.Batch, ledger)

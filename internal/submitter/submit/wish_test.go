@@ -236,6 +236,38 @@ func TestAZombiesPOSTAfterAnAbandonIsNoSecondBatch(t *testing.T) {
 	})
 }
 
+func TestAPOSTThatLandsAfterTheLastListOfAnAbandonMakesNoBatch(t *testing.T) {
+	t.Parallel()
+	never := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches", Status: 500}}
+	bubble(t, simulator.Config{Latency: forEver, Faults: never}, func(w *world) {
+		w.plan(2)
+		s := w.process(w.client, nil)
+		_ = s.Submit(w.t.Context(), queue, job, "1")
+		w.hold("1", events.BatchCreating, events.HoldCapability)
+		sent := w.batch("1")
+		listed := false
+		late := &hooked{Provider: w.client, before: func(call string, _ int) error {
+			if call == "delete" && listed {
+				return errLost // what is deleted after the list comes too late: this process may die before
+			}
+			return nil
+		}}
+		late.after = func(call string, _ int) error {
+			if call == "list" { // of a process that has died since, so that nobody stops what it makes
+				listed = true
+				_, _ = w.client.CreateBatch(w.t.Context(), doubleword.NewBatch{
+					InputFileID: sent.FileID, Endpoint: sent.URL, CompletionWindow: sent.Window,
+					Metadata: map[string]string{submit.MetaPath: submit.Path(busID, &sent.Batch), submit.MetaDigest: sent.Digest, submit.MetaAttempt: "1"},
+				})
+			}
+			return nil
+		}
+		w.wish("1", events.WishAbandon, "")
+		w.drive(w.process(late, nil), "1")
+		w.onlyFollowUp(s, 2)
+	})
+}
+
 // attempts are those of a batch's rows.
 func (w *world) attempts(n string) (all []int) {
 	w.t.Helper()
