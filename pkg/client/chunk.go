@@ -70,6 +70,10 @@ func (c *chunker) hold(line rows.Line) {
 func (c *chunk) take(line rows.Line) bool {
 	if c.rows == 0 {
 		c.first = line.Number
+		if line.Number > 1 && bytes.HasPrefix(line.Bytes, []byte("\ufeff")) {
+			// Only an input's first bytes may be a mark. In front of a message it would pass for one.
+			c.first, c.lines, c.data = line.Number-1, 1, append(c.data, '\n')
+		}
 	}
 	gap := line.Number - c.first - c.lines
 	if c.rows > 0 && (len(c.data)+gap+len(line.Bytes) >= ChunkBytes || gap > maxGap) {

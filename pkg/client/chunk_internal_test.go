@@ -43,7 +43,7 @@ func numbered(chunks []chunk) []string {
 func TestTheCutsDependOnTheBytesAloneAndKeepEveryLinesNumber(t *testing.T) {
 	t.Parallel()
 	line := rapid.OneOf(
-		rapid.SampledFrom([]string{"", " ", "\r", "x", "yy\r", strings.Repeat("\n", 64), strings.Repeat("\n", 70), "{", "{\n\"a\": [\n\n1\n]}"}),
+		rapid.SampledFrom([]string{"", " ", "\r", "x", "yy\r", strings.Repeat("\n", 64), strings.Repeat("\n", 70), "{", "{\n\"a\": [\n\n1\n]}", "x\ufeff", "x\n\ufeff{}"}),
 		rapid.Map(rapid.IntRange(ChunkBytes/3, ChunkBytes+9), func(n int) string { return strings.Repeat("z", n) }),
 	)
 	rapid.Check(t, func(t *rapid.T) {

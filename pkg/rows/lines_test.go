@@ -155,6 +155,10 @@ func TestReaderReportsMarksAndEncodings(t *testing.T) {
 			t.Errorf("%q: %v, want %s", input, err, want)
 		}
 	}
+	likely := rows.NewReader(iotest.HalfReader(strings.NewReader("\xff\xfe{\na")), 0)
+	if got, err := readAll(likely); got != "1:\xff\xfe{|2:a" || !errors.Is(err, io.EOF) {
+		t.Errorf("a bad first row costs the others: %q %v", got, err)
+	}
 	r := rows.NewReader(iotest.OneByteReader(strings.NewReader("\ufeffa\n\ufeffb")), 0)
 	if got, _ := readAll(r); got != "1:a|2:\ufeffb" || !r.BOM() {
 		t.Errorf("%q, BOM %v", got, r.BOM())

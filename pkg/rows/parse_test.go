@@ -256,8 +256,13 @@ func TestParseExplainsCommonMistakes(t *testing.T) {
 		`1,`: "comma before", "\"\t\"": "control character", "\u00a01": "space", `"\x"`: "backslash", `01`: "after object value",
 	} {
 		_, fault := rows.Parse([]byte(open+`"t":`+bad+"}}"), nil)
-		if fault == nil || fault.Code != rows.CodeInvalidJSON || !strings.Contains(fault.Message, want) {
+		if fault == nil || fault.Code != rows.CodeInvalidJSON || !strings.Contains(fault.Message, want) || fault.Hint == "" {
 			t.Errorf("%s: %v", bad, fault)
+		}
+	}
+	for _, line := range []string{"this is no JSON", "custom_id,method,url,body", "\tError: timeout"} {
+		if _, fault := rows.Parse([]byte(line), nil); fault == nil || !strings.Contains(fault.Message, "text, not JSON") || !strings.Contains(fault.Hint, "custom_id") {
+			t.Errorf("%s: %v", line, fault)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -111,7 +112,7 @@ func (r *Reader) physical() (Line, error) {
 func (r *Reader) start() {
 	r.started = true
 	head, _ := r.src.Peek(4) // a short or failed read comes again with the first line
-	if name := encodingOf(head); name != "" {
+	if name := encodingOf(head); name != "" && r.isForeign() {
 		r.err = &EncodingError{name}
 		return
 	}
@@ -119,6 +120,15 @@ func (r *Reader) start() {
 		r.bom = true
 		_, r.err = r.src.Discard(len(bom))
 	}
+}
+
+// isForeign looks at as much as the buffer holds, without the line that it cuts.
+func (r *Reader) isForeign() bool {
+	start, err := r.src.Peek(readerBuffer)
+	if end := bytes.LastIndexByte(start, '\n'); err == nil && end >= 0 {
+		start = start[:end]
+	}
+	return isForeign(start)
 }
 
 // read returns one line without its line feed, cut at the limit plus two bytes so that "\r" does not count, and its

@@ -18,7 +18,7 @@ func (env *envelope) missing(name string) *Fault {
 	code := map[string]string{
 		"custom_id": CodeMissingCustomID, "method": CodeMissingMethod, "url": CodeMissingURL, "body": CodeMissingBody,
 	}[name]
-	return newFault(code, -1, "the member "+name+" is missing", "a row is "+rowShape)
+	return newFault(code, -1, "the member "+name+" is missing", hintShape)
 }
 
 const rowShape = `{"custom_id":"…","method":"POST","url":"/v1/chat/completions","body":{"model":"…",…}}`

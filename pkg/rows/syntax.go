@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,8 @@ import (
 const (
 	hintPrepare = "a row is one line; `batchbus prepare` puts objects that span lines on one line each"
 	hintUTF8    = "save the file as UTF-8"
+	hintShape   = "a row is " + rowShape
+	hintWriter  = "write rows with a JSON library, not by putting text together"
 	bom         = "\uFEFF"
 )
 
@@ -81,6 +84,9 @@ func explain(line []byte, at int, err error) (message, hint string) {
 	if at >= len(line) {
 		return "the line is blank", ""
 	}
+	if first := bytes.TrimLeft(line, " \t\r"); len(first) > 0 && unicode.IsLetter(rune(first[0])) && !isAny(first, "true", "false", "null") {
+		return "the line is text, not JSON", hintShape
+	}
 	r, _ := utf8.DecodeRune(line[at:])
 	switch {
 	case strings.ContainsRune("“”„‟‘’‚‛«»", r):
@@ -101,9 +107,9 @@ func explain(line []byte, at int, err error) (message, hint string) {
 		return "a backslash that starts no JSON escape", `write \\ for a backslash`
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syntax.Err != nil {
-		return syntax.Err.Error(), ""
+		return syntax.Err.Error(), hintWriter
 	}
-	return "the line is not JSON", ""
+	return "the line is not JSON", hintWriter
 }
 
 // trailing explains text that follows the object.

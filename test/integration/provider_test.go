@@ -174,6 +174,9 @@ func (p *provider) keepLines(data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for line := range bytes.Lines(data) {
+		if line[len(line)-1] != '\n' {
+			return // an upload that was refused before its end
+		}
 		var row struct {
 			CustomID string          `json:"custom_id"`
 			Body     json.RawMessage `json:"body"`
