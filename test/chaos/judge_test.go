@@ -43,6 +43,8 @@ func (d due) fixed() bool { return d.outcomes != nil }
 type expectation struct {
 	dues    []due         // every job but the rolling ones, and one due for all of those
 	allowed []events.Kind // of the alarms, those that the run provokes
+	// strangers: the run itself makes batches at the provider that batchbus has no part in.
+	strangers bool
 }
 
 // alarms are the events that ask a person to look.

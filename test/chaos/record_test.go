@@ -35,6 +35,14 @@ func record(t *testing.T, all []scenario) *recording {
 	return r
 }
 
+// elsewhere are the points that no scenario can reach in seconds, and the test that looks at them.
+func elsewhere() map[failpoint.Point]string {
+	return map[failpoint.Point]string{
+		// The alarm of the tenth failure in a row, 25 minutes of waits after the first.
+		"submitter.commit.batch.needs_attention": "internal/submitter/submit, in fake time",
+	}
+}
+
 // wantEveryPoint fails for each point of the table that no scenario passes on both of its moments: a point without a case.
 func (r *recording) wantEveryPoint(t *testing.T) {
 	t.Helper()
@@ -43,6 +51,10 @@ func (r *recording) wantEveryPoint(t *testing.T) {
 		maps.Copy(all, counts)
 	}
 	for _, e := range failpoint.Table() {
+		if test, ok := elsewhere()[e.Point]; ok {
+			t.Logf("%s is not in the matrix: %s", e.Point, test)
+			continue
+		}
 		for _, moment := range failpoint.Moments() {
 			if all[failpoint.Passage{Point: e.Point, Moment: moment}] == 0 {
 				t.Errorf("no scenario passes %s:%s: a point without a case", e.Point, moment)

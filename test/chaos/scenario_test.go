@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,14 +17,17 @@ type scenario struct {
 	madeFor   []failpoint.Point // are tried in this one, whichever others pass them
 	services  []string          // flags of every service
 	simulator []string          // flags of the simulator
-	faults    string            // what goes wrong at the provider: the content of its --faults file
+	first     string            // the service that is ready before the others start
+	plays     func() []role     // what the provider plays from the start
 	run       func(w *world)
 	want      expectation
 }
 
 // scenarios are all of them, in the order in which points are assigned to them.
 func scenarios() []scenario {
-	return []scenario{plain()}
+	return slices.Concat(
+		[]scenario{plain()}, starts(), unanswered(), refusals(), cancels(), strange(), slow(), unread(), keys(), asked(), cuts(),
+	)
 }
 
 // byName finds a scenario.
