@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go"
@@ -43,10 +44,29 @@ func (r *run) send(ctx context.Context, place int, m *nats.Msg, t tally) error {
 	err := r.window.PublishOnce(ctx, m, func(ack jetstore.Ack) {
 		r.s.cfg.Observe.Result(t.outcome, ack)
 		r.found[place] = t
+		if ack.Already {
+			r.stood[place] = m.Subject
+		}
 		r.flying -= size
 	})
 	if err != nil {
 		return refusal(ctx, err)
+	}
+	return nil
+}
+
+// recount puts what really stands on their subjects in place of what this run would have published for places that were answered before: by
+// itself, whose acknowledgement was lost, by another process, or in an earlier life with another outcome. The totals are those of the stream.
+func (r *run) recount(ctx context.Context) error {
+	for place, subject := range r.stood {
+		standing, err := messages.Standing(ctx, r.s.cfg.Bus, subject)
+		switch {
+		case err == nil:
+			r.found[place] = tallyOf(&standing)
+		case !errors.Is(err, jetstore.ErrNotFound): // too old: ours is as good
+			return err
+		}
+		delete(r.stood, place)
 	}
 	return nil
 }

@@ -27,12 +27,13 @@ type run struct {
 	entries  []manifest.Entry
 	stop     <-chan struct{}
 
-	cursor jobs.Cursor   // as it is stored
-	read   [2]int        // lines of the output and the error file that this run has read
-	lines  [2]int        // of them, those whose results are stored
-	seen   events.Bits   // places whose result is stored or under way
-	found  map[int]tally // places whose result was stored since the cursor moved
-	ids    []string      // see customID; nil until one is needed
+	cursor jobs.Cursor    // as it is stored
+	read   [2]int         // lines of the output and the error file that this run has read
+	lines  [2]int         // of them, those whose results are stored
+	seen   events.Bits    // places whose result is stored or under way
+	found  map[int]tally  // places whose result was stored since the cursor moved
+	stood  map[int]string // of them, those on whose subject one stood already, and the subject
+	ids    []string       // see customID; nil until one is needed
 	window *jetstore.Window
 	flying int // bytes under way
 
@@ -48,7 +49,7 @@ func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p Provider, entries
 	}
 	return &run{
 		s: s, log: s.logger(b), b: b, provider: p, entries: entries, stop: stop,
-		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
+		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, stood: map[int]string{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
 		read: [2]int{cursor.OutputLines, cursor.ErrorLines}, lines: [2]int{cursor.OutputLines, cursor.ErrorLines},
 	}, nil
 }
@@ -76,6 +77,9 @@ func (r *run) commit(ctx context.Context) error {
 }
 
 func (r *run) moveCursor(ctx context.Context) error {
+	if err := r.recount(ctx); err != nil {
+		return err
+	}
 	for len(r.found) > 0 || r.lines[output] > r.cursor.OutputLines || r.lines[failures] > r.cursor.ErrorLines {
 		next := r.cursor
 		next.Settled = r.cursor.Settled.Clone()

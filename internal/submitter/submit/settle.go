@@ -108,13 +108,16 @@ func (d *drive) end(ctx context.Context, e ending) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	if err := d.answer(ctx, e); err != nil {
+	stood, err := d.answer(ctx, e)
+	if err != nil {
 		return d.unreadable(ctx, err)
 	}
 	for place := e.from; place < e.to; place++ {
 		if !cursor.Settled.Has(place) {
 			cursor.Settled.Set(place)
-			cursor.Totals.Count(e.outcome, false, events.Usage{})
+			if err := d.count(ctx, &cursor.Totals, e.outcome, stood[place]); err != nil {
+				return step{}, err
+			}
 		}
 	}
 	return d.settle(ctx, jobs.Settlement{
@@ -134,26 +137,53 @@ func (d *drive) settle(ctx context.Context, s jobs.Settlement) (step, error) {
 	return step{}, err
 }
 
-// answer publishes the result of every place that gets one. One that stands already is as good: a row has one result, for ever.
-func (d *drive) answer(ctx context.Context, e ending) error {
+// answer publishes the result of every place that gets one. One that stands already is as good, whatever it says: a row has one result, for
+// ever. Their subjects are returned, by place.
+func (d *drive) answer(ctx context.Context, e ending) (stood map[int]string, err error) {
 	window := d.config.Bus.NewWindow(resultsInFlight)
-	chosen := e.entries[e.from:e.to]
-	told := func(ack jetstore.Ack) { d.config.Observe.Result(e.outcome, ack) }
+	chosen, stood := e.entries[e.from:e.to], map[int]string{}
 	for row, err := range manifest.Rows(ctx, d.config.Bus, d.batch.Queue, d.batch.Job, chosen) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m, err := d.message(ctx, e, row, &chosen[row.Place])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := window.PublishOnce(ctx, m, told); err != nil {
-			return fmt.Errorf("publish result: %w", err)
+		err = window.PublishOnce(ctx, m, func(ack jetstore.Ack) {
+			d.config.Observe.Result(e.outcome, ack)
+			if ack.Already {
+				stood[e.from+row.Place] = m.Subject
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("publish result: %w", err)
 		}
 	}
 	if err := window.Flush(ctx); err != nil {
-		return fmt.Errorf("publish results: %w", err)
+		return nil, fmt.Errorf("publish results: %w", err)
 	}
+	return stood, nil
+}
+
+// count adds a row to the totals by the result that stands on the subject, or by the outcome when this process has just published it.
+func (d *drive) count(ctx context.Context, totals *events.Totals, outcome events.Outcome, subject string) error {
+	if subject == "" {
+		totals.Count(outcome, false, events.Usage{})
+		return nil
+	}
+	standing, err := messages.Standing(ctx, d.config.Bus, subject)
+	if errors.Is(err, jetstore.ErrNotFound) { // too old: ours is as good
+		standing, err = events.Result{Outcome: outcome}, nil
+	}
+	if err != nil {
+		return err
+	}
+	var usage events.Usage
+	if standing.Usage != nil {
+		usage = *standing.Usage
+	}
+	totals.Count(standing.Outcome, standing.Truncated, usage)
 	return nil
 }
 
