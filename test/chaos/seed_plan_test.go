@@ -63,10 +63,10 @@ func draw(seed uint64) plan {
 		DoubleDelivery: share(r, 0.3), Stall: share(r, 0.003), StallMax: span(r, 100*time.Millisecond, 3*time.Second),
 		Cut: share(r, 0.8), CutBytes: 1 << (10 + r.IntN(9)),
 	}
-	p.provider = proxy.ProviderFaults{Calls: share(r, 0.3), Creates: 0.2 + share(r, 0.8), DelayMax: span(r, 100*time.Millisecond, time.Second)}
+	p.provider = proxy.ProviderFaults{Calls: share(r, 0.3), Creates: share(r, 0.6), Late: share(r, 0.6), DelayMax: span(r, 100*time.Millisecond, time.Second)}
 	p.provider.LateMin, p.provider.LateMax = 0, seedSlack
-	if p.beyond = r.IntN(3) == 0; p.beyond {
-		p.provider.LateMin, p.provider.LateMax = seedQuiet, seedQuiet+4*time.Second
+	if p.beyond = r.IntN(2) == 0; p.beyond {
+		p.provider.LateMin, p.provider.LateMax = seedQuiet, seedQuiet+2*time.Second
 	}
 	p.fake = drawFake(r)
 	p.steps = drawSteps(r, p.replicas, p.storm)

@@ -4,6 +4,7 @@ package chaos_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -26,8 +27,14 @@ const (
 	seedIsSlow   = 20 * time.Second // after which it is worth a line
 )
 
-// TestRandomChaos runs seeds, as many at once as -parallel says. A seed replays the plan that is printed: what is published, which calls
-// are hit by which fault, and what befalls which process when. It does not replay the machine's scheduling.
+// TestRandomChaos runs storms by seed and judges each by the invariants of judge_test.go, once the weather is fair. One seed, and two hundred:
+//
+//	BATCHBUS_CHAOS_SEED=123 go test ./test/chaos -run '^TestRandomChaos$' -v
+//	BATCHBUS_CHAOS_SEEDS=200 go test ./test/chaos -run '^TestRandomChaos$' -timeout 3h -v
+//
+// As many run side by side as -parallel says, each on a nats-server, a provider and services of its own. A seed replays the plan that is
+// printed: what is published, which calls are hit by which fault, and what befalls which process when. It does not replay the machine's
+// scheduling: which call is the nth, and where a process is when it is killed, can differ.
 func TestRandomChaos(t *testing.T) {
 	t.Parallel()
 	report := &seedReport{}
@@ -89,6 +96,9 @@ func runSeed(t *testing.T, seed uint64, report *seedReport) {
 	}
 	left := w.d.Look()
 	broken := judge(left, expectation{dues: w.dues(), allowed: []events.Kind{events.BatchTwin}})
+	if audit := w.d.CLI("audit", "--all", "--json", "--provider"); audit.Code != 0 {
+		broken = append(broken, violation{audited, fmt.Sprintf("batchbus audit ends with %d: %s%s", audit.Code, audit.Stdout, audit.Stderr)})
+	}
 	for _, v := range broken {
 		t.Error(v)
 	}

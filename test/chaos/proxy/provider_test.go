@@ -114,7 +114,7 @@ func TestWhatBefallsACall(t *testing.T) {
 func TestALateCreateArrivesAfterItsClientHasGivenUp(t *testing.T) {
 	t.Parallel()
 	const after = 200 * time.Millisecond
-	s := open(t, t.Name(), proxy.ProviderFaults{Creates: 1, Kinds: []string{proxy.LateCreate}, LateMin: after, LateMax: 2 * after})
+	s := open(t, t.Name(), proxy.ProviderFaults{Creates: 1, Late: 1, LateMin: after, LateMax: 2 * after})
 	if _, _, err := s.call(t, 100*time.Millisecond, createPath); err == nil {
 		t.Fatal("the client had an answer")
 	}

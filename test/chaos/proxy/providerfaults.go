@@ -11,8 +11,9 @@ import (
 type ProviderFaults struct {
 	Calls    float64       // of every route but the create's
 	Creates  float64       // of POST /v1/batches
+	Late     float64       // of POST /v1/batches too, before Creates: those that arrive after their client has given up
 	DelayMax time.Duration // how long a call that is delayed waits at most
-	// Kinds are what may happen; nil: all that can happen to the call.
+	// Kinds are what may happen to the share of Calls and Creates; nil: all of it but lateness.
 	Kinds []string
 	// LateMin and LateMax bound how long after its client has given up a create still arrives at the provider.
 	LateMin, LateMax time.Duration
@@ -34,18 +35,12 @@ const (
 // createRoute is the paid call.
 const createRoute = "POST /v1/batches"
 
-// kinds are what can befall a call. What only a create has to fear befalls it more often.
-func (f ProviderFaults) kinds(route string) []string {
+// kinds are what can befall a call.
+func (f ProviderFaults) kinds() []string {
 	if f.Kinds != nil {
 		return f.Kinds
 	}
-	all := []string{ErrorBefore, ResetBefore, ErrorAfter, ResetAfter, ShortBody, ShortWhole, Delayed}
-	if route == createRoute {
-		for range 3 {
-			all = append(all, LateCreate, ResetAfter)
-		}
-	}
-	return all
+	return []string{ErrorBefore, ResetBefore, ErrorAfter, ResetAfter, ShortBody, ShortWhole, Delayed}
 }
 
 // faultOf draws what befalls the next call of a route; empty: nothing.
@@ -59,13 +54,16 @@ func (p *Provider) faultOf(route string) (string, *rand.Rand) {
 	p.mu.Unlock()
 	share := p.faults.Calls
 	if route == createRoute {
+		if p.dice.hit(route+" late", n, p.faults.Late) {
+			return LateCreate, p.dice.At(route+" how late", n)
+		}
 		share = p.faults.Creates
 	}
 	if !p.dice.hit(route, n, share) {
 		return "", nil
 	}
 	r := p.dice.At(route+" kind", n)
-	all := p.faults.kinds(route)
+	all := p.faults.kinds()
 	return all[r.IntN(len(all))], r
 }
 
