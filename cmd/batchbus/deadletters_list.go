@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -83,7 +84,7 @@ func eachRefused(entries iter.Seq2[refused.Entry, error], do func(*refused.Entry
 }
 
 func writeAll(out io.Writer, data []byte, end string) error {
-	_, err := out.Write(append(data[:len(data):len(data)], end...))
+	_, err := out.Write(append(slices.Clip(data), end...))
 	if err != nil {
 		return fmt.Errorf("print refused rows: %w", err)
 	}
@@ -101,7 +102,7 @@ func refusedTable(out io.Writer, entries iter.Seq2[refused.Entry, error]) error 
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(time.DateTime), e.Kind, e.Code, e.Queue, e.Job,
 			lineAndColumn(e), quotedID(e.CustomID), e.Source, e.Message)
 		if n++; n%tablePart == 0 {
-			return w.Flush() //nolint:wrapcheck // below
+			return w.Flush()
 		}
 		return nil
 	})
@@ -116,7 +117,7 @@ func lineAndColumn(e *refused.Entry) string {
 	case e.Line == 0:
 		return "-"
 	case e.Column == 0:
-		return fmt.Sprint(e.Line)
+		return strconv.Itoa(e.Line)
 	}
 	return fmt.Sprintf("%d:%d", e.Line, e.Column)
 }

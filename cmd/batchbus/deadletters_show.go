@@ -54,7 +54,7 @@ func (s *deadlettersShowCommand) one(found []refused.Entry) error {
 	case len(found) == 1:
 		return nil
 	}
-	lines := []error{fmt.Errorf("%.200q names more than one; give the subject of one of them:", s.Entry)}
+	lines := []error{fmt.Errorf("%.200q names more than one; give the subject of one of them", s.Entry)}
 	for i := range found[:min(len(found), shownMatches)] {
 		lines = append(lines, fmt.Errorf("  %s  %s", found[i].Entry, found[i].Code))
 	}

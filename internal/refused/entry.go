@@ -56,8 +56,8 @@ func letterOf(m *jetstore.Message) Entry {
 	}
 	e.Code, e.Message, e.Hint, e.CustomID, e.Queue, e.Job, e.Source = d.Code, d.Message, d.Hint, d.CustomID, d.Queue, d.Job, d.Source
 	e.Subject, e.Sequence, e.Line, e.Column, e.First, e.At = d.Subject, d.Sequence, d.Line, d.Column, d.First, d.At
-	if e.Payload = d.Payload; !e.external && e.Payload == nil {
-		e.Payload = []byte{}
+	if !e.external {
+		e.Payload = append([]byte{}, d.Payload...)
 	}
 	return e
 }

@@ -205,7 +205,7 @@ func (r *Reader) object(ctx context.Context, o jetstore.Object) ([]byte, error) 
 	if int64(len(data)) > o.Size { // it was not read to its end, where the digest is compared
 		err = jetstore.ErrDigest
 	}
-	return data, err //nolint:wrapcheck // its caller says what was read
+	return data, err
 }
 
 // gone puts into words why an object can never be had; empty when err says something else.

@@ -78,28 +78,39 @@ func File(path string, sources map[[16]byte][16]byte) Rows {
 				return
 			}
 			defer file.Close()
-			reader := rows.NewReader(bufio.NewReaderSize(file, 1<<20), client.MaxLineBytes)
-			var parser rows.Parser
+			f := corrected{reader: rows.NewReader(bufio.NewReaderSize(file, 1<<20), client.MaxLineBytes), path: path, sources: sources}
 			for ctx.Err() == nil {
-				line, err := reader.Next()
+				row, err := f.next()
 				if errors.Is(err, io.EOF) {
 					return
 				}
-				if err != nil {
-					yield(Row{}, fmt.Errorf("read corrected rows: %w", err))
-					return
-				}
-				row := Row{Line: line.Bytes, Number: line.Number, From: path}
-				if source, known := sources[rows.HashID(idOf(&parser, line.Bytes))]; known {
-					row.Source = hex.EncodeToString(source[:])
-				}
-				if !yield(row, nil) {
+				if !yield(row, err) || err != nil {
 					return
 				}
 			}
 			yield(Row{}, ctx.Err())
 		}
 	}
+}
+
+// corrected reads a file of corrected rows.
+type corrected struct {
+	reader  *rows.Reader
+	parser  rows.Parser
+	path    string
+	sources map[[16]byte][16]byte // by custom_id
+}
+
+func (f *corrected) next() (Row, error) {
+	line, err := f.reader.Next()
+	if err != nil {
+		return Row{}, fmt.Errorf("read corrected rows: %w", err)
+	}
+	row := Row{Line: line.Bytes, Number: line.Number, From: f.path}
+	if source, known := f.sources[rows.HashID(idOf(&f.parser, line.Bytes))]; known {
+		row.Source = hex.EncodeToString(source[:])
+	}
+	return row, nil
 }
 
 // idOf is the row's custom_id, whatever else is wrong with it; empty when it has none.

@@ -230,6 +230,23 @@ func TestARequeueThatWasLeftOpenIsJoinedAndSealed(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	d.proven(t, "more")
+
+	begun := []string{"deadletters", "requeue", "nightly", "--code", "conflict", "--kind", "deadletter"}
+	if o := d.do(t, append(begun, "--no-seal")...); o.code != 2 || !strings.Contains(o.stderr, "1 rows are in job more already") {
+		t.Errorf("a row that is in a linked job: %d %s", o.code, o.stderr)
+	}
+	late := writeFile(t, filepath.Join(d.dir, "late.jsonl"), fmt.Sprintf(goodRow, "bad")+fmt.Sprintf(goodRow, "new"))
+	edit := []string{"deadletters", "requeue", "nightly", "--edit", late}
+	if o := d.do(t, append(edit, "--no-seal")...); o.code != 0 || o.stdout != "nightly-fix1\n" || !strings.Contains(o.stderr, "1 rows of") {
+		t.Fatalf("begun: %d %s%s", o.code, o.stdout, o.stderr)
+	}
+	if o := d.do(t, edit...); o.code != 0 || o.stdout != "nightly-fix1\n" {
+		t.Fatalf("taken up again: %d %s%s", o.code, o.stdout, o.stderr)
+	}
+	if o := d.do(t, "wait", "nightly-fix1", "--timeout", "1m", "--json"); o.code != 0 || o.summary(t).Rows.Total != 2 {
+		t.Errorf("%d %s%s", o.code, o.stdout, o.stderr)
+	}
+	d.proven(t, "nightly-fix1")
 }
 
 func TestOnlyDeadLettersArePurgedAndOnlyWhenConfirmed(t *testing.T) {
