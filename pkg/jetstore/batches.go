@@ -71,7 +71,7 @@ func (p *puller) gather(ctx context.Context, o BatchOptions) []Delivery {
 		size += d.size()
 	}
 	// The errors are ctx's, which the loop looks at, and everything else was reported.
-	_ = p.pull(ctx, 1, 0, fetchWait, take)
+	_ = p.pull(ctx, 1, 0, unlike(), take)
 	if len(batch) == 0 || o.MaxMessages == 1 || size >= o.MaxBytes {
 		return batch
 	}

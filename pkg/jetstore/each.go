@@ -55,7 +55,7 @@ func (e *each) round(ctx, run context.Context) {
 	}
 	used := 0
 	// The error is ctx's, which the loop looks at, and everything else was reported.
-	_ = e.puller.pull(ctx, free, 0, fetchWait, func(d Delivery) {
+	_ = e.puller.pull(ctx, free, 0, unlike(), func(d Delivery) {
 		if ctx.Err() != nil {
 			e.puller.hooks.report(d.Subject, d.Nak(0)) // fetched, not started: the next replica's
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,6 +13,12 @@ import (
 // fetchWait is how long one pull waits for a first message. A loop therefore notices the end of its ctx at once, and a
 // consumer that moved to another leader within this time; nats.go's Consume was seen to stall 30 s there.
 const fetchWait = 5 * time.Second
+
+// unlike is a wait of about [fetchWait], each time another one. What a slow server sends in the last moment of a pull can be lost, until its
+// AckWait ends; with pulls of one length, a message that comes at equal intervals could meet that moment each time.
+func unlike() time.Duration {
+	return fetchWait - rand.N(fetchWait/4) //nolint:gosec // spreads, guards nothing
+}
 
 // Hooks are what a consume loop tells its owner; the package itself never logs. Both may be nil and may be called from
 // several goroutines.
