@@ -30,6 +30,9 @@ func (t *trouble) add(err error) {
 	}
 }
 
+// isAway tells a provider that does not answer, or only that it cannot, from one that says something of the file.
+func isAway(err error) bool { return err != nil && doubleword.ClassOf(err) == doubleword.Retryable }
+
 func (t *trouble) cause() error {
 	if t.other != nil {
 		return t.other
@@ -66,6 +69,9 @@ func (r *run) tails(ctx context.Context) (progressed bool, t trouble, err error)
 			return false, t, err
 		}
 		progressed = progressed || r.missing() < before
+		if isAway(t.other) {
+			break // the other file is on the same machine
+		}
 	}
 	return progressed, t, nil
 }
@@ -82,14 +88,19 @@ func (r *run) judge(err error, t *trouble) error {
 // search looks everywhere for rows that the tails did not bring, unless the provider's own counts say that there are none. waited: the grace
 // is over, so what is absent now stays absent.
 func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration, error) {
-	remote, err := r.reread(ctx, &t)
+	var asked trouble
+	remote, err := r.reread(ctx, &asked)
 	if err != nil {
 		return 0, err
 	}
+	away := isAway(t.other) && isAway(asked.other)
+	t.add(asked.cause())
 	if remote.Alive() {
 		return 0, r.reopen(ctx, &remote)
 	}
-	if t.gone != nil || t.other != nil || !accounted(remote.Counts, r.cursor.Totals) {
+	if away {
+		t = trouble{other: t.other} // there is nobody to ask elsewhere
+	} else if t.gone != nil || t.other != nil || !accounted(remote.Counts, r.cursor.Totals) {
 		if t, err = r.everywhere(ctx); err != nil {
 			return 0, err
 		}
@@ -108,7 +119,7 @@ func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration
 // pause is how long to leave a provider alone that still does not hand out its files when the grace is over: longer and longer.
 func (r *run) pause() time.Duration {
 	until, _ := deadline(r.b, whyMissing, whyOutage)
-	return min(max(r.s.cfg.RetryInterval, time.Since(until)/10), 5*time.Minute)
+	return min(max(r.s.cfg.RetryInterval, time.Since(until)/5), longestAway)
 }
 
 // stuck says once, by an event, that a person should look at a batch whose files cannot be read when every deadline is over. It is read on

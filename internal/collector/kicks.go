@@ -1,6 +1,9 @@
 package collector
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // batchID names a batch.
 type batchID struct{ queue, job, n string }
@@ -8,8 +11,32 @@ type batchID struct{ queue, job, n string }
 // kicks keeps one collection per batch in this process. Hints for a batch that is being collected coalesce into one more round of it.
 // It is safe for concurrent use.
 type kicks struct {
-	mu   sync.Mutex
-	busy map[batchID]bool // true: somebody asked meanwhile
+	mu    sync.Mutex
+	busy  map[batchID]bool      // true: somebody asked meanwhile
+	rests map[batchID]time.Time // batches that are not worth another look before
+}
+
+// rest leaves a batch to its hint for so long: the sweep does not look at it. 0: no longer.
+func (k *kicks) rest(id batchID, pause time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if pause <= 0 {
+		delete(k.rests, id)
+		return
+	}
+	k.rests[id] = time.Now().Add(pause)
+}
+
+// resting reports whether a batch is left to its hint.
+func (k *kicks) resting(id batchID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	until, rests := k.rests[id]
+	if rests && !time.Now().Before(until) {
+		delete(k.rests, id)
+		return false
+	}
+	return rests
 }
 
 // begin reports whether the caller may collect the batch; when not, whoever does will go round once more.

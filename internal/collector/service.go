@@ -26,7 +26,7 @@ func New(c Config) (*Service, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("configure collector: %w", err)
 	}
-	return &Service{cfg: c, kicks: kicks{busy: map[batchID]bool{}}}, nil
+	return &Service{cfg: c, kicks: kicks{busy: map[batchID]bool{}, rests: map[batchID]time.Time{}}}, nil
 }
 
 // Name is the service's name in logs, metrics and health checks.
@@ -56,6 +56,15 @@ func (s *Service) trouble(subject string, err error) {
 	s.cfg.Log.Warn().Str("subject", subject).Err(err).Msg("hint comes again")
 }
 
+// longestAway is how long a provider is left alone at most that does not hand out its files: a provider that is away for hours is not asked
+// every minute for each batch, and one that is back is found soon.
+const longestAway = 5 * time.Minute
+
+// awayPause doubles from a second with each delivery, which count from 1.
+func awayPause(delivered int) time.Duration {
+	return min(time.Second<<min(max(delivered-1, 0), 10), longestAway)
+}
+
 // hint collects the batch that an event tells of. The hint of a finished batch stays until the batch is settled; one of progress is
 // only kept after an error, since the finish brings another.
 func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Delivery) error {
@@ -73,6 +82,13 @@ func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Del
 	if errors.Is(err, errStopping) {
 		return jetstore.Later(0, err)
 	}
+	if away, ok := errors.AsType[*providerError](err); ok {
+		s.trouble(d.Subject, away)
+		wait = awayPause(d.Delivered)
+		s.kicks.rest(id, wait)
+		return jetstore.Later(wait, away)
+	}
+	s.kicks.rest(id, wait)
 	if err == nil && wait > 0 && kind == events.BatchIsFinished {
 		return jetstore.Later(wait, nil)
 	}

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -88,12 +89,17 @@ func (s *Service) due(ctx context.Context, b *jobs.Batch) (bool, error) {
 
 func (s *Service) resweep(ctx context.Context, stop <-chan struct{}, b *jobs.Batch) {
 	id := batchID{queue: b.Queue, job: b.Job, n: b.N}
-	if !s.kicks.begin(id) {
+	if s.kicks.resting(id) || !s.kicks.begin(id) {
 		return
 	}
-	if _, err := s.rounds(ctx, stop, id); err != nil {
+	wait, err := s.rounds(ctx, stop, id)
+	if err != nil {
 		s.logger(b).Warn().Err(err).Msg("sweep comes again")
 	}
+	if _, away := errors.AsType[*providerError](err); away {
+		wait = longestAway
+	}
+	s.kicks.rest(id, wait)
 }
 
 func stopped(stop <-chan struct{}) bool {

@@ -85,6 +85,7 @@ func (d *drive) failed(ctx context.Context, why string, err error) (step, error)
 	}
 	delay := retryDelay(d.memory.failures)
 	d.memory.failures++
+	d.memory.restUntil = time.Now().Add(delay)
 	d.log.Warn().Err(err).Str("why", why).Dur("delay", delay).Msg("provider call failed")
 	next := step{delay: delay, why: why}
 	switch {
@@ -96,11 +97,14 @@ func (d *drive) failed(ctx context.Context, why string, err error) (step, error)
 	return next, nil
 }
 
-// waiting says what the batch waits for. Next to a cancel it is no reason to wait with polling.
+// waiting says what the batch waits for. Next to a cancel it is no reason to wait with polling. While a create is unanswered the state is not
+// changed for each try, so it names no time: the one of the first try would soon be long past.
 func (d *drive) waiting(why string, err error, delay time.Duration) func(*events.Batch, time.Time) {
 	return func(b *events.Batch, at time.Time) {
-		next := at.Add(delay)
-		b.Why, b.NextTryAt, b.LastError = why, &next, cut(err.Error())
+		b.Why, b.NextTryAt, b.LastError = why, nil, cut(err.Error())
+		if next := at.Add(delay); unsent(b.State) {
+			b.NextTryAt = &next
+		}
 	}
 }
 

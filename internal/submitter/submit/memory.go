@@ -15,8 +15,9 @@ type memory struct {
 	seenAt    time.Time // when this process first saw the revision, or an earlier one that said the same
 	mine      bool      // this process made the change to the batch's present state
 	fence     fence
-	failures  int // lists, reads, deletes and cancels that failed in a row
-	refusals  int // uploads and creates that failed in a row
+	failures  int       // lists, reads, deletes and cancels that failed in a row
+	restUntil time.Time // what failed last is not repeated before
+	refusals  int       // uploads and creates that failed in a row
 }
 
 // fence is how far the owner of a fencing state has come.
@@ -77,6 +78,14 @@ func (m *memories) untried(key string) bool {
 	defer m.mu.Unlock()
 	found, ok := m.byKey[key]
 	return !ok || !found.busy && found.untried()
+}
+
+// resting reports whether a batch that no drive has now is left alone for a while, after a call of this process that failed.
+func (m *memories) resting(key string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.byKey[key]
+	return ok && !found.busy && now.Before(found.restUntil)
 }
 
 // give ends what take began. With forget nothing is kept.

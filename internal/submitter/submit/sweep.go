@@ -82,6 +82,9 @@ func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
 		if waits(&b.Batch) || cancelled || b.Wish != nil {
 			known[b.StateKey()] = struct{}{}
 		}
+		if !cancelled && b.Wish == nil && s.memories.resting(b.StateKey(), now) {
+			continue
+		}
 		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {
 			due = append(due, name{b.Queue, b.Job, b.N})
 		}
