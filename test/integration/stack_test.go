@@ -43,6 +43,8 @@ type world struct {
 	options app.LocalOptions
 	// replicas is how many of each service run.
 	replicas int
+	// admin is the admin address of the services; empty: none.
+	admin    string
 	provider *provider // nil: the simulator that batchbus run brings along, which stops with the stack
 }
 
@@ -79,6 +81,7 @@ type stack struct {
 	js      jetstream.JetStream
 	cancel  context.CancelFunc
 	served  chan error
+	admin   string
 	runs    int
 	stopped bool
 	// stopOne ends one of several replicas and waits for it, once.
@@ -93,7 +96,7 @@ func (w *world) start() *stack {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := &stack{t: w.t, local: local, runs: w.replicas, served: make(chan error, w.replicas)}
+	s := &stack{t: w.t, local: local, runs: w.replicas, admin: w.admin, served: make(chan error, w.replicas)}
 	w.t.Cleanup(s.stop)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s.cancel = cancel
@@ -122,7 +125,7 @@ func (s *stack) run(ctx context.Context, shared bool) {
 			s.t.Errorf("the table of failpoints has no %s", p.Point)
 		}
 	})
-	options.Ready = func() { close(ready) }
+	options.Admin, options.Ready = s.admin, func() { close(ready) }
 	if shared {
 		options.HandoffDelay = 200 * time.Millisecond
 	}

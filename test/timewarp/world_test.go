@@ -27,11 +27,21 @@ type world struct {
 	t    *testing.T
 	jobs *jobs.Store
 	sim  *simulator.Simulator
-	stop func() // ends the services that run and waits for them
+	way  *way // to the provider
+	bus  *slowBus
+	// sweepInterval is that of all services.
+	sweepInterval time.Duration
+	stop          func() // ends the services that run and waits for them
 }
 
 // inWorld runs test while so many replicas of all services run.
 func inWorld(t *testing.T, provider simulator.Config, replicas int, test func(w *world)) {
+	t.Helper()
+	inWorldOf(t, provider, replicas, nil, test)
+}
+
+// inWorldOf is inWorld; prepare, when set, is called before the services start.
+func inWorldOf(t *testing.T, provider simulator.Config, replicas int, prepare, test func(w *world)) {
 	t.Helper()
 	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
 		t.Helper()
@@ -40,7 +50,10 @@ func inWorld(t *testing.T, provider simulator.Config, replicas int, test func(w 
 			t.Fatal(err)
 		}
 		defer sim.Close()
-		w := &world{Fixture: f, t: t, jobs: jobs.New(f.Store), sim: sim}
+		w := &world{Fixture: f, t: t, jobs: jobs.New(f.Store), sim: sim, way: newWay(sim), bus: &slowBus{server: f.Server}, sweepInterval: 20 * time.Minute}
+		if prepare != nil {
+			prepare(w)
+		}
 		w.start(replicas)
 		defer func() { w.stop() }()
 		test(w)
@@ -69,13 +82,15 @@ func (w *world) start(replicas int) {
 // loses it here, and a search a minute is most of what a day costs.
 func (w *world) options() app.Options {
 	settings := app.DefaultSettings()
-	settings.SweepInterval = 20 * time.Minute
+	settings.SweepInterval = w.sweepInterval
 	return app.Options{
-		Services:  app.Names(),
-		Dial:      func(name string) (*nats.Conn, error) { return w.Server.Connect(nats.Name(name)) },
+		Services: app.Names(),
+		Dial: func(name string) (*nats.Conn, error) {
+			return w.Server.Connect(nats.Name(name), nats.InProcessServer(w.bus))
+		},
 		BaseURL:   "http://localhost/v1",
 		Keys:      map[string]doubleword.Secret{app.DefaultKey: doubleword.NewSecret("time")},
-		Transport: simulator.Transport{Handler: w.sim},
+		Transport: w.way,
 		Topology:  jetstore.Settings{KeepSizes: true},
 		Settings:  settings,
 		Log:       zerolog.Nop(),
