@@ -158,7 +158,7 @@ func (w *world) replace(service string, do func()) {
 	}
 	do()
 	w.Running[service] = nil
-	w.Add(service)
+	w.begun(w.Add(service))
 }
 
 // publishMore publishes rows of a second input of the job.

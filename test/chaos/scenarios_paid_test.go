@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -109,21 +110,42 @@ func zombie() scenario {
 	}
 }
 
+// fussy refuses the row b-1 wherever it meets it, and files of four rows of model-c.
+func fussy(w http.ResponseWriter, r *http.Request, pass func() *httptest.ResponseRecorder) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	switch {
+	case bytes.Contains(body, []byte(`~b-1"`)):
+		refuse(http.StatusBadRequest, "Line 2: the row is odd")(w, r, pass)
+	case bytes.Count(body, []byte(`~c-`)) > 3:
+		refuse(http.StatusRequestEntityTooLarge, "File size exceeds the limit")(w, r, pass)
+	default:
+		edited(func(answer []byte) []byte { return answer })(w, r, pass)
+	}
+}
+
 // refusals: the provider refuses one row, one file as too large, and one upload for a moment.
 func refusals() []scenario {
 	return []scenario{
 		{
 			name: "refused", madeFor: []failpoint.Point{"submitter.commit.batch.refused", "submitter.publish.results"},
-			plays: func() []role {
-				return []role{
-					{name: "line", calls: callUpload, times: 1, play: refuse(http.StatusBadRequest, "Line 2: the row is odd")},
-					{name: "size", calls: callUpload, times: 1, play: refuse(http.StatusRequestEntityTooLarge, "File size exceeds the limit")},
-				}
-			},
+			plays: func() []role { return []role{{name: "rules", calls: callUpload, times: -1, play: fussy}} },
 			run: func(w *world) {
 				w.job("refused", three(4)+refusedRow+strings.ReplaceAll(refusedRow, "streamed", "again"))
 			},
 			want: expectation{dues: []due{{job: "refused", published: 14, outcomes: map[string]int{"succeeded": 11, "rejected": 3}}}},
+		},
+		{
+			// A provider that refuses a row once and takes it the next time: what becomes of the row depends on when we die.
+			name: "refused-once",
+			plays: func() []role {
+				return []role{{name: "line", calls: callUpload, times: 1, play: refuse(http.StatusBadRequest, "Line 2: the row is odd")}}
+			},
+			run:  func(w *world) { w.job("once", rows("row", "m", 4)) },
+			want: expectation{dues: []due{{job: "once", published: 4}}},
 		},
 		{
 			name: "upload-failed", madeFor: []failpoint.Point{"submitter.commit.batch", "submitter.nak.events"},

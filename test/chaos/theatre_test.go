@@ -47,6 +47,7 @@ func newTheatre(t testing.TB, behind string, roles []role) *theatre {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the provider dropped the call, or the caller is gone
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Expect") // a 100 on the way would be taken for the answer's status
 		if play := s.cast(r); play != nil {
 			play(w, r, func() *httptest.ResponseRecorder {
 				recorded := httptest.NewRecorder()

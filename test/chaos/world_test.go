@@ -86,12 +86,21 @@ func newWorld(t testing.TB, s *scenario, a arming) *world {
 		return direct
 	}
 	w.Deployment = rig.Deploy(t, shape)
-	for _, replicas := range w.Running { // some have started twice by now
+	for _, replicas := range w.Running {
 		for _, p := range replicas {
-			w.killed = append(w.killed, slices.Repeat([]time.Time{time.Now()}, len(p.Ends()))...)
+			w.begun(p)
 		}
 	}
 	return w
+}
+
+// begun notes how often a process has ended itself before it was ready.
+func (w *world) begun(p *rig.Process) {
+	for _, end := range p.Ends() {
+		if end.KilledItself() {
+			w.killed = append(w.killed, time.Now())
+		}
+	}
 }
 
 // violate notes a broken invariant.
