@@ -30,7 +30,7 @@ func seedFlags() []string {
 	return []string{
 		"--ack-wait=" + seedAckWait.String(), "--create-timeout=" + seedCreateTimeout.String(), "--quiet-period=" + seedQuiet.String(),
 		"--upload-allowance=3s", "--poll-floor=500ms", "--poll-ceiling=1s", "--missing-grace=1s", "--cancel-grace=1s",
-		"--sweep-interval=1s", "--drain-timeout=2s",
+		"--sweep-interval=1s", "--drain-timeout=2s", "--linger=3s",
 	}
 }
 
@@ -57,6 +57,9 @@ func draw(seed uint64) plan {
 		j := drawJob(r, fmt.Sprintf("job-%d", i+1), (50+r.IntN(351))/jobs)
 		j.from, j.lasts = span(r, 0, p.storm/4), span(r, p.storm/20, p.storm/4)
 		p.jobs = append(p.jobs, j)
+	}
+	if r.IntN(3) == 0 {
+		p.jobs[len(p.jobs)-1].name = rollingName
 	}
 	p.bus = proxy.BusFaults{
 		LoseAck: share(r, 0.05), DoublePublish: share(r, 0.1), LoseConsumed: share(r, 0.2), LoseDelivery: share(r, 0.1),

@@ -20,6 +20,9 @@ type seedMessage struct {
 	lines []string
 }
 
+// rollingName is the name of rows without a job: they belong to the rolling jobs of their time, which seal themselves.
+const rollingName = ""
+
 // seedJob is what is published of one job.
 type seedJob struct {
 	name       string

@@ -161,23 +161,34 @@ func (w *seedWorld) publish(ctx context.Context, j *seedJob, ways [2]jetstream.J
 	if err := both.Wait(); err != nil {
 		return err
 	}
+	if j.name == rollingName {
+		return send(ctx, ways[0], j.name, j.late, j.lasts)
+	}
 	if err := w.d.Client.Seal(ctx, rig.Queue, j.name, -1); err != nil {
 		return err
 	}
 	return send(ctx, ways[0], j.name, j.late, j.lasts)
 }
 
-// counts are the rows of a job that have come to their end.
+// counts are the rows of a job, or of all rolling ones, that have come to their end.
 func (w *seedWorld) counts(job string) (results, letters int) {
+	filter := job
+	if job == rollingName {
+		filter = "*"
+	}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
 	defer cancel()
 	for stream, n := range map[string]*int{jetstore.StreamResults: &results, jetstore.StreamDeadletters: &letters} {
 		noun := map[string]string{jetstore.StreamResults: "results", jetstore.StreamDeadletters: "deadletters"}[stream]
-		subjects, err := w.d.Store.SubjectCounts(ctx, stream, "batchbus."+noun+"."+rig.Queue+"."+job+".>")
+		subjects, err := w.d.Store.SubjectCounts(ctx, stream, "batchbus."+noun+"."+rig.Queue+"."+filter+".>")
 		if err != nil {
 			return 0, 0
 		}
-		*n = len(subjects)
+		for subject := range subjects {
+			if job != rollingName || rolling(strings.Split(subject, ".")[3]) {
+				*n++
+			}
+		}
 	}
 	return results, letters
 }
