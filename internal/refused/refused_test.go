@@ -2,6 +2,7 @@ package refused_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,6 +223,60 @@ func TestPurgeDeletesWhatTheFilterTakesAndNothingElse(t *testing.T) {
 		t.Errorf("left: %s", got)
 	}
 	purge(mine, 0)
+}
+
+// purges notes what is asked for.
+type purges []string
+
+func (p *purges) Purge(_ context.Context, _, subject string, upTo uint64) error {
+	*p = append(*p, fmt.Sprintf("%s up to %d", subject, upTo))
+	return nil
+}
+
+func TestWhatComesDuringAPurgeStays(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.letter(job, events.DLConflict, "a", time.Now(), nil)
+	r.letter(job, events.DLConflict, "b", time.Now(), nil)
+	var asked purges
+	for _, f := range []refused.Filter{{Queue: queue, Jobs: []string{job, "none"}}, {CustomIDs: []string{"a"}}} {
+		_, err := r.Purge(t.Context(), &asked, f)
+		r.check(err)
+	}
+	want := []string{
+		"batchbus.deadletters.default.nightly.* up to 2", "batchbus.deadletters.default.none.* up to 2",
+		events.DeadletterSubject(queue, job, source(job+events.DLConflict+"a").String()) + " up to 1",
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("%q, want %q", asked, want)
+	}
+}
+
+func TestAnObjectThatIsNotTheOneThatWasMeantIsNoPayload(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	for name, change := range map[string]func(*jetstore.Object){
+		"longer than it says": func(o *jetstore.Object) { o.Size -= 10 },
+		"of another digest":   func(o *jetstore.Object) { o.Digest = "SHA-256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=" },
+	} {
+		subject := events.DeadletterSubject(queue, "j", source(name).String())
+		d := events.DeadLetter{Code: "c", CustomID: name, Queue: queue, Job: "j", Source: source(name).String(), Payload: []byte("payload")}
+		object, err := r.Store.PutObject(t.Context(), jetstore.StreamDeadletters, subject, bytes.NewReader(d.Append(nil)))
+		r.check(err)
+		change(&object)
+		m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: (&events.DeadLetter{CustomID: name, Queue: queue, Job: "j"}).Append(nil)}
+		object.SetHeader(m.Header)
+		r.store(m)
+	}
+	all := r.entries(refused.Filter{}, true)
+	for _, e := range all {
+		if !strings.Contains(e.Lost, "altered") || e.Payload != nil {
+			t.Errorf("%s: %q %q", e.CustomID, e.Payload, e.Lost)
+		}
+	}
+	if len(all) != 2 {
+		t.Errorf("%d entries", len(all))
+	}
 }
 
 func TestAnEntrysJSONIsOneLineWithItsPayloadAsItIs(t *testing.T) {

@@ -232,8 +232,11 @@ func TestARequeueThatWasLeftOpenIsJoinedAndSealed(t *testing.T) {
 	d.proven(t, "more")
 
 	begun := []string{"deadletters", "requeue", "nightly", "--code", "conflict", "--kind", "deadletter"}
-	if o := d.do(t, append(begun, "--no-seal")...); o.code != 2 || !strings.Contains(o.stderr, "1 rows are in job more already") {
-		t.Errorf("a row that is in a linked job: %d %s", o.code, o.stderr)
+	if o := d.do(t, begun...); o.code != 0 || o.stdout != "more\n" || !strings.Contains(o.stderr, "nothing is sent") {
+		t.Errorf("what the job was first made of: %d %s%s", o.code, o.stdout, o.stderr)
+	}
+	if o := d.do(t, "deadletters", "requeue", "nightly", "--code", "job_sealed"); o.code != 2 || !strings.Contains(o.stderr, "nothing left to take up") {
+		t.Errorf("what was added to it: %d %s%s", o.code, o.stdout, o.stderr)
 	}
 	late := writeFile(t, filepath.Join(d.dir, "late.jsonl"), fmt.Sprintf(goodRow, "bad")+fmt.Sprintf(goodRow, "new"))
 	edit := []string{"deadletters", "requeue", "nightly", "--edit", late}
