@@ -29,9 +29,9 @@ type named struct {
 
 // last is the value that a parser keeps of a name.
 func (n node) last(name string) (node, bool) {
-	for i := len(n.members) - 1; i >= 0; i-- {
-		if n.members[i].name == name {
-			return n.members[i].value, true
+	for _, m := range slices.Backward(n.members) {
+		if m.name == name {
+			return m.value, true
 		}
 	}
 	return node{}, false
