@@ -88,14 +88,25 @@ func assigned(all []scenario, passed map[string]map[failpoint.Passage]int, p fai
 	return name
 }
 
-// subset is what the gate runs: of each point the crash right after its first effect, with one replica; around the paid create both moments
-// and both shapes.
+// subset is what the gate runs: of each point one case, the first of the first point, the second of the second and so on, round and round; and
+// every first passage of the paid create and of the intent before it.
 func subset(cases []crash) (few []crash) {
+	byPoint := map[failpoint.Point][]crash{}
 	for _, c := range cases {
-		paid := strings.HasPrefix(string(c.Point), "submitter.call.create_batch") || strings.HasPrefix(string(c.Point), "submitter.commit.batch.creating")
-		if paid && c.k == 1 || c.certain() && c.Moment == failpoint.After {
-			few = append(few, c)
+		byPoint[c.Point] = append(byPoint[c.Point], c)
+	}
+	turn := 0
+	for _, e := range failpoint.Table() {
+		all := byPoint[e.Point]
+		if len(all) == 0 {
+			continue
 		}
+		if e.Point == "submitter.call.create_batch" || e.Point == "submitter.commit.batch.creating" {
+			few = append(few, slices.DeleteFunc(all, func(c crash) bool { return c.k > 1 })...)
+			continue
+		}
+		few = append(few, all[turn%len(all)])
+		turn++
 	}
 	return few
 }

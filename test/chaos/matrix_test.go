@@ -2,9 +2,13 @@ package chaos_test
 
 import (
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/batchbus/batchbus/internal/failpoint"
 )
@@ -14,15 +18,17 @@ const (
 	allVariable = "BATCHBUS_CHAOS"
 	// caseVariable names one case, which then runs alone.
 	caseVariable = "BATCHBUS_CHAOS_CASE"
+	// parallelVariable is how many runs go on side by side; the default is two per processor, since most of a run is waiting.
+	parallelVariable = "BATCHBUS_CHAOS_PARALLEL"
 )
 
 // TestCrashMatrix ends services at each point of the failpoint table and judges what becomes of the rows and of the money. The whole matrix:
 //
 //	BATCHBUS_CHAOS=all go test ./test/chaos -run '^TestCrashMatrix$' -timeout 6h -v
 //
-// As many cases run side by side as -parallel says; most of a case is waiting.
+// Without the variable it is one case of each point, chosen in turn among its moments, passages and shapes, and every case around the paid create.
 //
-//nolint:paralleltest // its cases are, and its summary comes behind them
+//nolint:paralleltest // its runs share the machine by a number of their own
 func TestCrashMatrix(t *testing.T) {
 	if text := os.Getenv(caseVariable); text != "" {
 		c, err := parseCrash(text)
@@ -43,14 +49,30 @@ func TestCrashMatrix(t *testing.T) {
 	}
 	m := matrix{t: t, usual: r.took}
 	t.Run("case", func(t *testing.T) {
-		for _, c := range cases {
-			t.Run(c.String(), func(t *testing.T) {
-				t.Parallel()
-				m.run(t, c)
-			})
-		}
+		sideBySide(t, cases, crash.String, m.run)
 	})
 	m.summarise(time.Since(began))
+}
+
+// sideBySide runs a subtest for each thing, a few at a time, and returns when all have ended.
+func sideBySide[T any](t *testing.T, things []T, name func(T) string, run func(t *testing.T, thing T)) {
+	t.Helper()
+	limit := 2 * runtime.GOMAXPROCS(0)
+	if text := os.Getenv(parallelVariable); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 {
+			t.Fatalf("%s is %q: want a number from 1", parallelVariable, text)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for _, thing := range things {
+		group.Go(func() error {
+			t.Run(name(thing), func(t *testing.T) { run(t, thing) })
+			return nil
+		})
+	}
+	_ = group.Wait() // the subtests tell
 }
 
 // matrix runs cases and adds up what they come to.

@@ -31,8 +31,10 @@ func plain() scenario {
 			}
 		},
 		want: expectation{dues: []due{
-			{job: "nightly", published: 23, outcomes: map[string]int{"succeeded": 18, "failed": 1, "rejected": 1},
-				letters: map[string]int{"duplicate": 1, "conflict": 1, "invalid_json": 1}},
+			{
+				job: "nightly", published: 23, outcomes: map[string]int{"succeeded": 18, "failed": 1, "rejected": 1},
+				letters: map[string]int{"duplicate": 1, "conflict": 1, "invalid_json": 1},
+			},
 			{job: "raw", published: 8, outcomes: map[string]int{"succeeded": 7}, letters: map[string]int{"job_sealed": 1}},
 			{published: 4, outcomes: map[string]int{"succeeded": 4}},
 			{job: "_", published: 1, outcomes: map[string]int{}, letters: map[string]int{"bad_subject": 1}},

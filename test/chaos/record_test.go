@@ -21,16 +21,13 @@ func record(t *testing.T, all []scenario) *recording {
 	t.Helper()
 	r := &recording{passed: map[string]map[failpoint.Passage]int{}, took: map[string]time.Duration{}}
 	t.Run("record", func(t *testing.T) {
-		for _, s := range all {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				dir := t.TempDir()
-				got := play(t, &s, arming{replicas: 1, trace: dir})
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.passed[s.name], r.took[s.name] = passages(t, dir), got.took
-			})
-		}
+		sideBySide(t, all, func(s scenario) string { return s.name }, func(t *testing.T, s scenario) {
+			dir := t.TempDir()
+			got := play(t, &s, arming{replicas: 1, trace: dir})
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.passed[s.name], r.took[s.name] = passages(t, dir), got.took
+		})
 	})
 	return r
 }

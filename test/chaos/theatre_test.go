@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -147,9 +148,7 @@ func edited(edit func(body []byte) []byte) act {
 		if got.Code == http.StatusOK {
 			body = edit(body)
 		}
-		for name, values := range got.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), got.Header())
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(got.Code)
 		_, _ = w.Write(body)

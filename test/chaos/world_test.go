@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -292,9 +291,4 @@ func passages(t testing.TB, dir string) map[failpoint.Passage]int {
 		}
 	}
 	return counts
-}
-
-// sorted are the keys of counted passages in their order.
-func sorted(counts map[failpoint.Passage]int) []failpoint.Passage {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b failpoint.Passage) int { return strings.Compare(a.String(), b.String()) })
 }

@@ -30,6 +30,8 @@ type Shape struct {
 	// Ways gives the addresses that one service is to use, where they are not the direct ones; nil: the direct ones. It is called once
 	// for each replica.
 	Ways func(service string, replica int, direct Ways) Ways
+	// First is a service whose replicas are ready before any other starts; empty: all start at once.
+	First string
 	// Env is the environment of one replica in its first life only, such as an armed failpoint; nil: none.
 	Env func(service string, replica int) []string
 	// EnvAlways is the environment of one replica in every life; nil: none.
@@ -61,10 +63,11 @@ type Deployment struct {
 	Store  *jetstore.Store
 	JS     jetstream.JetStream
 
-	t     testing.TB
-	shape Shape
-	trust []string // environment by which services trust the provider
-	http  *http.Client
+	t       testing.TB
+	shape   Shape
+	started map[string]int // replicas by service, those that are no longer in Running included
+	trust   []string       // environment by which services trust the provider
+	http    *http.Client
 }
 
 // Deploy starts everything and returns once all replicas are ready.
@@ -82,7 +85,7 @@ func Deploy(t testing.TB, s Shape) *Deployment {
 func New(t testing.TB, s Shape) *Deployment {
 	t.Helper()
 	s.Replicas = max(s.Replicas, 1)
-	return &Deployment{t: t, shape: s, Running: map[string][]*Process{}, http: http.DefaultClient}
+	return &Deployment{t: t, shape: s, Running: map[string][]*Process{}, started: map[string]int{}, http: http.DefaultClient}
 }
 
 // At is a NATS that something else started, such as batchbus dev, with no provider and no services that the rig knows of.

@@ -106,8 +106,10 @@ func (d *Deployment) Waiting() map[string]uint64 {
 	}
 	note("requests", d.Count(jetstore.StreamRequests))
 	for _, c := range [][2]string{
-		{jetstore.StreamRequests, jetstore.ConsumerIngest}, {jetstore.StreamRows, jetstore.ConsumerPlanner},
-		{jetstore.StreamEvents, jetstore.ConsumerSubmitter}, {jetstore.StreamEvents, jetstore.ConsumerCollector},
+		{jetstore.StreamRequests, jetstore.ConsumerIngest},
+		{jetstore.StreamRows, jetstore.ConsumerPlanner},
+		{jetstore.StreamEvents, jetstore.ConsumerSubmitter},
+		{jetstore.StreamEvents, jetstore.ConsumerCollector},
 	} {
 		consumer, err := d.JS.Consumer(ctx, c[0], c[1])
 		if err != nil {

@@ -19,30 +19,58 @@ func quick() []string {
 	}
 }
 
-// StartServices starts every replica and returns once all are ready. One whose first life has ended before, such as by an armed failpoint,
-// is started again, without its [Shape.Env].
+// StartServices starts every replica and returns once all are ready. One whose first life has ended before, by an armed failpoint, is started
+// again, without its [Shape.Env].
 func (d *Deployment) StartServices() {
 	d.t.Helper()
-	addresses := map[string]*Process{}
-	for _, name := range Services() {
-		for replica := range d.shape.Replicas {
-			admin := FreeAddress(d.t)
-			addresses[admin] = d.serve(name, replica, admin)
-			d.Running[name] = append(d.Running[name], addresses[admin])
+	order := [][]string{Services()}
+	if d.shape.First != "" {
+		others := slices.DeleteFunc(Services(), func(name string) bool { return name == d.shape.First })
+		order = [][]string{{d.shape.First}, others}
+	}
+	for _, names := range order {
+		started := map[string]*Process{}
+		for _, name := range names {
+			for range d.shape.Replicas {
+				admin, p := d.add(name)
+				started[admin] = p
+			}
+		}
+		for admin, p := range started {
+			d.awaitReady(p, admin)
 		}
 	}
-	for address, p := range addresses {
-		Eventually(d.t, "every replica is ready", func() bool {
-			if !p.Ended() {
-				return Ready(d.t, address)
-			}
-			if end := p.End(); !end.KilledItself() {
-				d.t.Fatalf("%s has %s", p.Name, end)
-			}
-			p.Start()
-			return false
-		})
-	}
+}
+
+// Add starts one more replica of a service and returns once it is ready, as StartServices does.
+func (d *Deployment) Add(name string) *Process {
+	d.t.Helper()
+	admin, p := d.add(name)
+	d.awaitReady(p, admin)
+	return p
+}
+
+func (d *Deployment) add(name string) (admin string, p *Process) {
+	d.t.Helper()
+	admin = FreeAddress(d.t)
+	p = d.serve(name, d.started[name], admin)
+	d.started[name]++
+	d.Running[name] = append(d.Running[name], p)
+	return admin, p
+}
+
+func (d *Deployment) awaitReady(p *Process, admin string) {
+	d.t.Helper()
+	Eventually(d.t, "every replica is ready", func() bool {
+		if !p.Ended() {
+			return Ready(d.t, admin)
+		}
+		if end := p.End(); !end.KilledItself() {
+			d.t.Fatalf("%s has %s", p.Name, end)
+		}
+		p.Start()
+		return false
+	})
 }
 
 // serve starts one replica.
@@ -61,7 +89,9 @@ func (d *Deployment) serve(name string, replica int, admin string) *Process {
 	if d.shape.Env != nil {
 		first = d.shape.Env(name, replica)
 	}
-	return launch(d.t, name, env, first, slices.Concat(flags, quick(), d.shape.Services)...)
+	p := launch(d.t, name, env, first, slices.Concat(flags, quick(), d.shape.Services)...)
+	p.Admin = admin
+	return p
 }
 
 // KillAndRestart ends the first replica of a service in the middle of what it does and starts it again.
