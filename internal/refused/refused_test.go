@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -189,7 +190,7 @@ func TestPurgeDeletesWhatTheFilterTakesAndNothingElse(t *testing.T) {
 	r := start(t)
 	r.open(queue, job, nil)
 	for i, code := range []string{events.DLConflict, events.DLDuplicate, events.DLConflict} {
-		r.letter(job, code, fmt.Sprint(i), time.Now(), []byte("x"))
+		r.letter(job, code, strconv.Itoa(i), time.Now(), []byte("x"))
 	}
 	r.letter("other", events.DLConflict, "z", time.Now(), []byte("x"))
 	r.reject(job, bad("r", []byte("4")))
@@ -286,9 +287,9 @@ func TestAnEntrysJSONIsOneLineWithItsPayloadAsItIs(t *testing.T) {
 		for _, with := range []bool{false, true} {
 			line := e.AppendJSON([]byte("x"), with)[1:]
 			var got struct {
-				First  events.Origin
-				Text   *string `json:"payload"`
-				Base64 []byte  `json:"payload_base64"`
+				First  events.Origin `json:"first"`
+				Text   *string       `json:"payload"`
+				Base64 []byte        `json:"payload_base64"`
 			}
 			if err := json.Unmarshal(line, &got); err != nil || bytes.ContainsRune(line, '\n') || got.First.Sequence != 1 {
 				t.Errorf("%s: %v", line, err)
