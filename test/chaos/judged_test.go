@@ -48,13 +48,16 @@ func TestEachInvariantSeesWhatBreaksIt(t *testing.T) {
 		by   func(l *rig.Left, want *expectation)
 		want []string
 	}{
-		"a row without an end":         {func(l *rig.Left, _ *expectation) { l.Results = l.Results[:1] }, []string{conservation, totals}},
-		"a row more than published":    {func(_ *rig.Left, w *expectation) { w.dues[0].published-- }, []string{conservation}},
-		"another outcome":              {func(l *rig.Left, _ *expectation) { l.Results[0].Word = "expired" }, []string{conservation, totals}},
-		"another dead letter":          {func(l *rig.Left, _ *expectation) { l.DeadLetters[0].Word = "conflict" }, []string{conservation}},
-		"two results on a subject":     {func(l *rig.Left, _ *expectation) { l.Results[1].Subject = l.Results[0].Subject }, []string{oneResult}},
-		"two results of a custom_id":   {func(l *rig.Left, _ *expectation) { l.Results[1].CustomID = "a" }, []string{oneResult}},
-		"two live batches":             {func(l *rig.Left, _ *expectation) { l.Ledger.Creates[1].Cancelled = false }, []string{paidOnce}},
+		"a row without an end":       {func(l *rig.Left, _ *expectation) { l.Results = l.Results[:1] }, []string{conservation, totals}},
+		"a row more than published":  {func(_ *rig.Left, w *expectation) { w.dues[0].published-- }, []string{conservation}},
+		"another outcome":            {func(l *rig.Left, _ *expectation) { l.Results[0].Word = "expired" }, []string{conservation, totals}},
+		"another dead letter":        {func(l *rig.Left, _ *expectation) { l.DeadLetters[0].Word = "conflict" }, []string{conservation}},
+		"two results on a subject":   {func(l *rig.Left, _ *expectation) { l.Results[1].Subject = l.Results[0].Subject }, []string{oneResult}},
+		"two results of a custom_id": {func(l *rig.Left, _ *expectation) { l.Results[1].CustomID = "a" }, []string{oneResult}},
+		"two live batches":           {func(l *rig.Left, _ *expectation) { l.Ledger.Creates[1].Cancelled = false }, []string{paidOnce}},
+		"a live batch beside an abandoned one": {func(l *rig.Left, _ *expectation) {
+			l.Ledger.Creates[1].Cancelled, l.Batches[0].Abandoned = false, []string{"z"}
+		}, nil},
 		"a live batch without a state": {func(l *rig.Left, _ *expectation) { l.Batches[0].ProviderBatchID = "q" }, []string{paidOnce}},
 		"a row that ran twice":         {func(l *rig.Left, _ *expectation) { l.Ledger.Creates[0].RowsRun = 3 }, []string{rowsRun}},
 		"a row that was sent twice":    {func(l *rig.Left, _ *expectation) { l.Ledger.Creates[0].Rows = 3 }, []string{rowsRun}},

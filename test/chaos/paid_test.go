@@ -22,8 +22,11 @@ func judgePaid(l *rig.Left) (broken []violation) {
 	for _, c := range l.Ledger.Creates {
 		paths[c.Metadata[pathKey]] = append(paths[c.Metadata[pathKey]], c)
 	}
-	named := map[string]events.Batch{}
+	named, abandoned := map[string]events.Batch{}, map[string]bool{}
 	for _, b := range l.Batches {
+		for _, id := range b.Abandoned {
+			abandoned[id] = true // at a person's word, who knows that it may have run
+		}
 		if b.ProviderBatchID != "" {
 			named[b.ProviderBatchID] = b
 		}
@@ -31,7 +34,7 @@ func judgePaid(l *rig.Left) (broken []violation) {
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		var alive []simulator.Create
 		for _, c := range paths[path] {
-			if live(c) {
+			if live(c) && !abandoned[c.BatchID] {
 				alive = append(alive, c)
 			}
 		}
