@@ -21,6 +21,7 @@ const (
 	seedQuiet         = 1500 * time.Millisecond
 	seedSlack         = 700 * time.Millisecond
 	seedLag           = 500 * time.Millisecond
+	seedExtra         = 8 * time.Second // for which a storm waits for the last batch to be made
 	seedPauseMin      = seedAckWait + 500*time.Millisecond
 	seedPauseMax      = seedAckWait + seedCreateTimeout + seedQuiet // longer than any wait of the protocol
 )

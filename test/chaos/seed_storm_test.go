@@ -14,12 +14,14 @@ const stormPace = 20 * time.Millisecond
 // silent is a log that nobody reads: connections that the proxies drop are no news.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// storm carries out the plan's steps, each at its time, until its time is over, all are done and rows are published.
+// storm carries out the plan's steps, each at its time, until its time is over, all are done and rows are published. Then it goes on for a while
+// until batches were made of them: a storm that is over before the money is spent would be of little use.
 func (w *seedWorld) storm(published <-chan error) {
 	began, steps := time.Now(), w.plan.steps
-	tick := time.NewTicker(stormPace)
+	tick, look := time.NewTicker(stormPace), time.NewTicker(20*stormPace)
 	defer tick.Stop()
-	for done := false; !done || len(steps) > 0 || time.Since(began) < w.plan.storm; <-tick.C {
+	defer look.Stop()
+	for done, sent := false, false; ; <-tick.C {
 		for len(steps) > 0 && steps[0].at <= time.Since(began) {
 			w.take(steps[0])
 			steps = steps[1:]
@@ -32,7 +34,13 @@ func (w *seedWorld) storm(published <-chan error) {
 				w.t.Fatal(err)
 			}
 			done = true
+		case <-look.C:
+			sent = done && w.sent()
 		default:
+		}
+		over := time.Since(began) - w.plan.storm
+		if done && len(steps) == 0 && over > 0 && (sent || over > seedExtra) {
+			return
 		}
 	}
 }

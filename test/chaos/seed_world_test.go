@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
+	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/test/chaos/proxy"
 	"github.com/batchbus/batchbus/test/rig"
@@ -191,4 +192,27 @@ func (w *seedWorld) counts(job string) (results, letters int) {
 		}
 	}
 	return results, letters
+}
+
+// sent tells whether a batch was made for every planned batch of every job.
+func (w *seedWorld) sent() bool {
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+	defer cancel()
+	for e, err := range w.d.Store.Entries(ctx, "job.") {
+		if err != nil {
+			return false
+		}
+		if j, err := events.ParseJob(e.Value); err != nil || j.State == events.JobOpen {
+			return false
+		}
+	}
+	for e, err := range w.d.Store.Entries(ctx, "batch.") {
+		if err != nil {
+			return false
+		}
+		if b, err := events.ParseBatch(e.Value); err != nil || b.ProviderBatchID == "" && !b.State.Ended() {
+			return false
+		}
+	}
+	return true
 }
