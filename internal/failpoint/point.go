@@ -53,7 +53,7 @@ func (p Passage) String() string { return string(p.Point) + ":" + string(p.Momen
 // ofEffect names the point of an effect on the bus.
 func ofEffect(service string, e jetstore.Effect) Point {
 	what := subjectName(e.Subjects[0])
-	switch e.Verb {
+	switch e.Verb { //nolint:exhaustive // the others are named by their subject
 	case jetstore.VerbCommit:
 		what = commitName(e.Subjects)
 	case jetstore.VerbPublish:

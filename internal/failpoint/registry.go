@@ -30,7 +30,7 @@ func (r *Registry) Transport(service string, base http.RoundTripper) http.RoundT
 	}
 	return transport(func(request *http.Request) (*http.Response, error) {
 		defer r.around(ofRequest(service, request))()
-		return base.RoundTrip(request) //nolint:wrapcheck // a transport adds nothing
+		return base.RoundTrip(request)
 	})
 }
 

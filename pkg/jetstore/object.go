@@ -115,11 +115,12 @@ func (w *objectWriter) meta(ctx context.Context, name string) error {
 	return err
 }
 
-// discard deletes the chunks, even when ctx has ended.
+// discard deletes the chunks, even when ctx has ended. The probe does not hear of it: nothing is different after it but the room that is
+// left, and [Store.SweepRemnants] makes good for a process that dies over it.
 func (w *objectWriter) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	return w.store.Purge(ctx, StreamObjects, w.subject(), 0)
+	return w.store.purge(ctx, StreamObjects, w.subject(), 0)
 }
 
 func chunkSubject(nuid string) string { return "$O." + BucketObjects + ".C." + nuid }

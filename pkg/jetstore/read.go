@@ -169,6 +169,10 @@ func (s *Store) SubjectCounts(ctx context.Context, stream, filter string) (map[s
 // It is idempotent. After an error they may be deleted or not.
 func (s *Store) Purge(ctx context.Context, stream, subject string, upTo uint64) error {
 	defer s.on(VerbPurge, subject)()
+	return s.purge(ctx, stream, subject, upTo)
+}
+
+func (s *Store) purge(ctx context.Context, stream, subject string, upTo uint64) error {
 	request := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
 	if upTo > 0 {
 		request = append(request, jetstream.WithPurgeSequence(upTo+1)) // the server's bound is exclusive

@@ -41,8 +41,9 @@ func chunksLeft(t *testing.T, f *jetstoretest.Fixture) int {
 }
 
 func TestWhatADyingProcessLeavesOfAnObjectIsSweptWhenItIsOld(t *testing.T) {
+	t.Parallel()
 	const age = time.Hour
-	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) { //nolint:thelper // the test itself, not a helper
 		put := func(s *jetstore.Store) jetstore.Object {
 			o, err := s.PutObject(t.Context(), jetstore.StreamRows, "batchbus.rows.q.j", strings.NewReader(strings.Repeat("x", 300<<10)))
 			if err != nil {

@@ -41,14 +41,15 @@ func upload(t *testing.T, provider http.Handler, line []byte) (status int, text 
 	return recorded.Code, recorded.Body.String()
 }
 
-func newSimulator(t testing.TB) http.Handler {
+func newSimulator(tb testing.TB) http.Handler {
+	tb.Helper()
 	provider, err := simulator.New(simulator.Config{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := provider.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return provider

@@ -31,7 +31,7 @@ func outage(t *testing.T) time.Duration {
 }
 
 // oneMoreIngest starts a replica that the test can ask, and returns its admin address.
-func oneMoreIngest(d *rig.Deployment, t *testing.T) string {
+func oneMoreIngest(t *testing.T, d *rig.Deployment) string {
 	t.Helper()
 	admin := rig.FreeAddress(t)
 	rig.Launch(t, "ingest", nil, "--nats="+d.Direct.NATS, "--admin="+admin, "--setup", "--ack-wait=5s", "--log-level=warn")
@@ -63,7 +63,7 @@ func TestADeadNATSInTheMiddleLosesAndDoublesNothing(t *testing.T) {
 	d := rig.Deploy(t, rig.Shape{Replicas: 2, Simulator: []string{"--rows-per-second=200"}})
 	d.Publish("running", strings.NewReader(rig.Numbered(rows, models)))
 	rig.Eventually(t, "results come", func() bool { return d.Count(jetstore.StreamResults) > 100 })
-	there := oneMoreIngest(d, t)
+	there := oneMoreIngest(t, d)
 	rig.Eventually(t, "one more ingest is ready", func() bool { return readiness(t, there) == "ok" })
 	d.Bus.Kill()
 	if d.Count(jetstore.StreamResults) != 0 {
@@ -74,7 +74,7 @@ func TestADeadNATSInTheMiddleLosesAndDoublesNothing(t *testing.T) {
 	defer cancel()
 	go func() { published <- d.TryPublish(ctx, "knocking", strings.NewReader(rig.Numbered(later, 1))) }()
 
-	late := oneMoreIngest(d, t) // starts while there is no bus
+	late := oneMoreIngest(t, d) // starts while there is no bus
 	rig.Eventually(t, "readiness says that the bus is lost, or waited for", func() bool {
 		return strings.Contains(readiness(t, there), "the connection of ingest to the bus is lost") &&
 			strings.Contains(readiness(t, late), "waiting for the bus since ")

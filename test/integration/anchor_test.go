@@ -152,7 +152,7 @@ func TestAMessageWhoseAckWasMeantForALifeThatIsOverComesAgain(t *testing.T) {
 		func(ctx context.Context, batch []jetstore.Delivery) error {
 			deliveries++
 			if deliveries == 1 {
-				l.copied() // the copy has the message as delivered; what was stored of it meanwhile may be gone
+				l.copied() //nolint:contextcheck // the handler's ends with the bus it was copied from; the copy has the message as delivered; what was stored of it meanwhile may be gone
 				early = batch[0].Ack()
 				if err := publishOn(ctx, l.store, "batchbus.rows.default.j1"); !errors.Is(err, jetstore.ErrOtherServer) {
 					t.Errorf("the handler's publish: %v", err)
