@@ -134,7 +134,7 @@ func (d *drive) submitted(ctx context.Context, remote *doubleword.Batch, fenced 
 // logFailure logs a failed upload or create. The provider's words about a row may quote it, so they go into that row's result alone.
 func (d *drive) logFailure(what string, v verdict, err error) {
 	entry := d.log.Warn().Str("why", v.why).Str("code", v.code).Int("line", v.line)
-	if v.cure != cureRejectRow && v.cure != cureRejectAll {
+	if v.cure != cureRejectRow && v.cure != cureRejectAll && v.cure != cureSearch {
 		entry = entry.Err(err)
 	}
 	entry.Msg(what)

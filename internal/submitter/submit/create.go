@@ -79,6 +79,8 @@ func (d *drive) answered(ctx context.Context, err error) (step, error) {
 			setHold(b, v.code, err.Error(), at)
 			b.LastError = cut(err.Error())
 		}, events.BatchHeld)
+	case cureSplit:
+		return d.split(ctx, limit{})
 	default:
 		return d.refuse(ctx, v, err) // may take long; cut short, it is refused again after a fence
 	}

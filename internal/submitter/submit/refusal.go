@@ -34,6 +34,7 @@ const (
 	cureRejectRow             // verdict.line is at fault
 	cureRejectAll             // every row is at fault
 	cureSplit                 // too large for one file
+	cureSearch                // some row may be at fault: find it; where that cannot be, hold with verdict.code
 	cureHold                  // a person has to act: verdict.code
 )
 
@@ -59,11 +60,14 @@ func judgeUpload(err error, rows, refusals int) verdict {
 		return verdict{cure: cureHold, code: events.HoldRefused}
 	case doubleword.RefusalOf(err) == doubleword.NotRefused:
 		return verdict{cure: cureRetry, why: "upload_failed", delay: retryDelay(refusals)}
+	case namesNothing(err) && rows > 1: // of one row alone nothing shows that it is not the account
+		return verdict{cure: cureSearch, code: events.HoldRefused}
 	}
 	return judgeRefusal(err, rows, refusals)
 }
 
-// judgeCreate judges a failed POST. Only what proves that no batch was made is anything but unknown. It is pure.
+// judgeCreate judges a failed POST. Only what proves that no batch was made is anything but unknown. A refusal that names no line is about
+// the account, the window or the url: rows are judged at the upload, and again with their line (contract, section 4). It is pure.
 func judgeCreate(err error, rows, refusals int) verdict {
 	switch doubleword.ClassOf(err) {
 	case doubleword.Ambiguous:

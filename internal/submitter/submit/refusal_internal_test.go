@@ -46,6 +46,10 @@ func TestJudge(t *testing.T) {
 		"the model takes no batches":     {err: refused(400, "m does not support batch processing"), create: true, want: verdict{cure: cureHold, code: events.HoldGroupsUnsupported}},
 		"too many bytes":                 {err: refused(413, "File too large"), want: verdict{cure: cureSplit}},
 		"too many rows":                  {err: refused(400, "File contains 3 requests, at most 2"), want: verdict{cure: cureSplit}},
+		"a fault without a line":         {err: refused(400, "odd"), want: verdict{cure: cureSearch, code: events.HoldRefused}},
+		"a 422 without a line":           {err: refused(422, "odd"), want: verdict{cure: cureSearch, code: events.HoldRefused}},
+		"a missing role at the upload":   {err: refused(403, "Insufficient permissions"), want: verdict{cure: cureHold, code: events.HoldRefused}},
+		"a create without a line":        {err: refused(400, "odd"), create: true, want: verdict{cure: cureHold, code: events.HoldRefused}},
 		"no credit":                      {err: refused(402, "Insufficient balance"), create: true, want: verdict{cure: cureHold, code: events.HoldCredit}},
 		"no upload slot":                 {err: refused(429, simulator.TextUploadSlots), want: verdict{cure: cureRetry, why: "upload_slots", delay: time.Minute}},
 		"no capacity":                    {err: refused(429, simulator.TextCapacity), create: true, want: verdict{cure: cureRetry, why: "capacity", delay: 5 * time.Minute}},
@@ -83,6 +87,13 @@ func TestAFileOfOneRowThatIsTooLargeIsThatRowsFault(t *testing.T) {
 	t.Parallel()
 	if got := judgeUpload(refused(413, "too large"), 1, 0); got.cure != cureRejectAll {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAFaultWithoutALineOfAFileOfOneRowIsAPersonsToJudge(t *testing.T) {
+	t.Parallel()
+	if got, want := judgeUpload(refused(400, "odd"), 1, 0), (verdict{cure: cureHold, code: events.HoldRefused}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -65,12 +65,6 @@ func refusedEnding(v verdict, entries []manifest.Entry, b *events.Batch, cause e
 		if len(rest) > 0 {
 			e.followUps = []jobs.FollowUp{{Rows: rest, LineRefusals: b.LineRefusals + 1}}
 		}
-	case cureSplit:
-		e.why = "too_large"
-		half := len(entries) / 2
-		e.followUps = []jobs.FollowUp{
-			{Rows: entries[:half], LineRefusals: b.LineRefusals}, {Rows: entries[half:], LineRefusals: b.LineRefusals},
-		}
 	default:
 		e.why, e.to = "rows_refused", len(entries)
 	}

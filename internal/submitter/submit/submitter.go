@@ -25,6 +25,7 @@ type Submitter struct {
 	config   Config
 	patience patience
 	memories *memories
+	limits   *limits
 }
 
 // New returns a submitter; an error names what the configuration lacks. It does no I/O.
@@ -33,7 +34,7 @@ func New(config Config) (*Submitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Submitter{config: config, patience: config.patience(), memories: newMemories()}, nil
+	return &Submitter{config: config, patience: config.patience(), memories: newMemories(), limits: newLimits()}, nil
 }
 
 // Submit drives one batch as far as it goes now. nil: it is submitted, ended or held. An error of [jetstore.Later]: it has to wait. Other

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/manifest"
 	"github.com/batchbus/batchbus/pkg/doubleword"
@@ -42,10 +43,31 @@ func (u *uploading) run(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return u.send(ctx, func(out *lines) error { return u.write(ctx, out, entries) })
+}
+
+// part uploads the lines of the places [from, to), each as it stands in the whole file.
+func (u *uploading) part(ctx context.Context, entries []manifest.Entry, from, to int) (string, error) {
+	return u.send(ctx, func(out *lines) error {
+		for row, err := range manifest.Rows(ctx, u.bus, u.batch.Queue, u.batch.Job, entries[from:to]) {
+			if err != nil {
+				return err
+			}
+			if !out.add(from+row.Place, row.Entry, u.batch.OpaqueIDs) {
+				return nil
+			}
+		}
+		out.flush()
+		return nil
+	})
+}
+
+// send uploads what write writes; an error of write goes before the provider's.
+func (u *uploading) send(ctx context.Context, write func(*lines) error) (string, error) {
 	var source error
 	file, err := u.provider.UploadFile(ctx, u.name, func(w io.Writer) error {
 		out := &lines{to: w, buffer: make([]byte, 0, uploadBuffer+uploadBuffer/4)}
-		source = u.write(ctx, out, entries)
+		source = write(out)
 		return errors.Join(source, out.err)
 	})
 	if source != nil {
@@ -68,8 +90,7 @@ func (u *uploading) write(ctx context.Context, out *lines, entries []manifest.En
 		}
 		digest.Add(row.CustomID, row.Row)
 		rows++
-		out.buffer = manifest.AppendLine(out.buffer, row.Place, row.Entry, u.batch.OpaqueIDs)
-		if len(out.buffer) >= uploadBuffer && !out.flush() {
+		if !out.add(row.Place, row.Entry, u.batch.OpaqueIDs) {
 			return nil
 		}
 	}
@@ -89,6 +110,12 @@ type lines struct {
 	err     error
 }
 
+// add adds a row's line, and tells whether the writer goes on taking them.
+func (l *lines) add(place int, e *block.Entry, opaque bool) bool {
+	l.buffer = manifest.AppendLine(l.buffer, place, e, opaque)
+	return len(l.buffer) < uploadBuffer || l.flush()
+}
+
 // flush hands the buffer on, and tells whether the writer took it.
 func (l *lines) flush() bool {
 	if l.err == nil {
@@ -99,8 +126,11 @@ func (l *lines) flush() bool {
 	return l.err == nil
 }
 
-// upload brings a planned batch to uploaded.
+// upload brings a planned batch to uploaded. One that is known to be too large is not tried.
 func (d *drive) upload(ctx context.Context) (step, error) {
+	if l := d.limits.of(d.batch.Key, time.Now()); d.batch.Rows > 1 && l.refuses(d.batch.Rows, d.batch.Bytes) {
+		return d.split(ctx, l)
+	}
 	id, err := d.uploading().run(ctx)
 	if err != nil {
 		return d.notUploaded(ctx, err)
@@ -125,11 +155,20 @@ func (d *drive) notUploaded(ctx context.Context, err error) (step, error) {
 	}
 	v := judgeUpload(err, d.batch.Rows, d.memory.refusals)
 	d.logFailure("upload failed", v, err)
-	switch v.cure {
-	case cureHold:
-		return step{done: true}, d.hold(ctx, v.code, err.Error())
-	case cureRetry:
+	fencing := d.batch.State == events.BatchFencing
+	switch {
+	case v.cure == cureRetry:
 		return d.uploadLater(ctx, v, err)
+	case fencing && d.memory.fence.provenAt.IsZero(): // the old file may be there yet, and a POST that names it may come
+		return step{done: true}, d.hold(ctx, events.HoldFence, "the upload that has to prove the deletion of "+d.batch.FileID+" is refused")
+	case v.cure == cureHold, v.cure == cureSearch && fencing: // it was taken before, so the rows are not at fault
+		return step{done: true}, d.hold(ctx, v.code, err.Error())
+	case v.cure == cureSearch:
+		return d.search(ctx, err)
+	case v.cure == cureSplit:
+		told := toldBy(err, &d.batch.Batch)
+		d.limits.learn(d.batch.Key, told, time.Now())
+		return d.split(ctx, told)
 	default:
 		return d.refuse(ctx, v, err)
 	}
