@@ -22,15 +22,21 @@ type Result struct {
 func (c *Client) Results(ctx context.Context, queue, job string, from uint64) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for message, err := range c.read(ctx, jetstore.StreamResults, events.ResultsFilter(queue, job), from) {
-			result := Result{Raw: message.Data, Sequence: message.Sequence}
+			var result Result
 			if err == nil {
-				result.Result, err = events.ParseResult(message.Data)
+				result, err = parseResult(&message)
 			}
 			if !yield(result, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// parseResult reads a result event whose object is resolved.
+func parseResult(message *jetstore.Message) (Result, error) {
+	parsed, err := events.ParseResult(message.Data)
+	return Result{Result: parsed, Raw: message.Data, Sequence: message.Sequence}, err
 }
 
 // DeadLetter is a dead letter and where it stands.
