@@ -23,6 +23,7 @@ const (
 	deleteFile               // delete the old input file
 	confirm                  // prove the deletion by a newer file
 	cancelTwins              // cancel action.twins and look again
+	puzzle                   // wait until the job is planned: the provider has a batch of it that nothing explains
 	recreate                 // upload anew, win creating, then POST
 	endCancelled             // answer all rows as cancelled
 	cancelRemote             // ask the provider to stop
@@ -61,6 +62,9 @@ type view struct {
 	memory    memory
 	listed    bool // listing was read since the last change
 	listing   []doubleword.Batch
+	// unexplained is the id of a remote batch of the job that no state explains, as of the listing; planned: the whole job is.
+	unexplained string
+	planned     bool
 }
 
 // decide is the protocol of design.md 5.4: from what is known to the one next action. It is pure and total.
@@ -124,10 +128,14 @@ func decideUnsent(v *view) action {
 	if found, ok := decideMatches(v); ok {
 		return found
 	}
-	switch {
-	case v.cancelled:
+	if v.cancelled {
 		return action{kind: endCancelled}
-	case v.batch.State == events.BatchPlanned:
+	}
+	if puzzled, ok := decideWorld(v); ok {
+		return puzzled
+	}
+	switch v.batch.State {
+	case events.BatchPlanned:
 		return action{kind: upload}
 	default:
 		return action{kind: create}
@@ -249,6 +257,9 @@ func decideFenced(v *view) action {
 	}
 	if v.cancelled {
 		return action{kind: endCancelled}
+	}
+	if puzzled, ok := decideWorld(v); ok {
+		return puzzled
 	}
 	return action{kind: recreate}
 }

@@ -40,6 +40,8 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 		return d.stopTwins(ctx, a.twins)
 	case recreate:
 		return d.recreate(ctx)
+	case puzzle:
+		return d.puzzle(ctx)
 	case endCancelled:
 		return d.endCancelled(ctx)
 	case cancelRemote:
@@ -74,15 +76,17 @@ func (d *drive) doWish(ctx context.Context, a action) (step, error) {
 	}
 }
 
-// look reads, page by page, what the provider has of the batch's path, and each of it by id: a list may show an older status.
+// look reads, page by page, what the provider has of the batch's path, and each of it by id: a list may show an older status. Of the job's other
+// paths it wants to know only whether they are explained.
 func (d *drive) look(ctx context.Context) (step, error) {
 	path := Path(d.config.BusID, &d.batch.Batch)
-	var found []doubleword.Batch
-	for remote, err := range d.provider.AllBatches(ctx, doubleword.BatchQuery{Search: searchText(path)}) {
+	var found, others []doubleword.Batch
+	for remote, err := range d.provider.AllBatches(ctx, doubleword.BatchQuery{Search: searchText(jobPath(d.config.BusID, &d.batch.Batch))}) {
 		if err != nil {
 			return d.failed(ctx, "list_failed", err)
 		}
 		if remote.Metadata[MetaPath] != path {
+			others = append(others, remote)
 			continue
 		}
 		current, err := d.provider.Batch(ctx, remote.ID)
@@ -90,6 +94,10 @@ func (d *drive) look(ctx context.Context) (step, error) {
 			return d.failed(ctx, "read_failed", err)
 		}
 		found = append(found, current)
+	}
+	var err error
+	if d.strange, err = d.unexplained(ctx, others); err != nil {
+		return step{}, err
 	}
 	d.memory.failures = 0
 	d.listed, d.listing = true, found

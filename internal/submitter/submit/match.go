@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
 )
 
 // matches are the remote batches of one path that count: alive, or with completed rows, or failed with all rows failed.
@@ -70,4 +71,10 @@ func (m matches) live(want func(*doubleword.Batch) bool) []doubleword.Batch {
 		}
 	}
 	return live
+}
+
+// explains reports whether a planned batch's state accounts for a remote batch of its path.
+func explains(b *events.Batch, remote *doubleword.Batch) bool {
+	digest := remote.Metadata[MetaDigest]
+	return digest == b.Digest || digest == b.ForeignDigest || remote.ID == b.ProviderBatchID || slices.Contains(b.Abandoned, remote.ID)
 }

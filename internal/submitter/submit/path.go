@@ -18,7 +18,12 @@ const (
 // Path is what a batch is called at the provider: "<bus id>/<queue>/<job>/<n>/". It ends in a slash so that batch 1 is no part of batch 1-1
 // or 11. A path never changes its digest.
 func Path(busID string, b *events.Batch) string {
-	return strings.Join([]string{busID, b.Queue, b.Job, b.N, ""}, "/")
+	return jobPath(busID, b) + b.N + "/"
+}
+
+// jobPath begins the paths of all batches of a job.
+func jobPath(busID string, b *events.Batch) string {
+	return strings.Join([]string{busID, b.Queue, b.Job, ""}, "/")
 }
 
 // FilePrefix begins the names of all input files of a bus.

@@ -73,7 +73,8 @@ type drive struct {
 	key      bool
 	listed   bool
 	listing  []doubleword.Batch
-	over     bool // nothing of this batch needs to be remembered
+	strange  string // a remote batch of the job that nothing explains, see [drive.unexplained]
+	over     bool   // nothing of this batch needs to be remembered
 }
 
 // step is how a drive goes on after an action.
@@ -136,6 +137,7 @@ func (d *drive) view() *view {
 	v := &view{
 		batch: &d.batch.Batch, path: Path(d.config.BusID, &d.batch.Batch), now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
 		key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
+		unexplained: d.strange, planned: d.job.State != events.JobOpen,
 	}
 	if d.key {
 		v.can = d.provider.Capabilities()
