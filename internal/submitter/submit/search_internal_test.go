@@ -68,12 +68,13 @@ func TestWhatIsNoRefusalOfARowEndsTheSearch(t *testing.T) {
 		try  func(nth, from, to int) error
 		want error
 	}{
-		"nothing is taken":                   {50, func(int, int, int) error { return refused(400, "no") }, errNoneTaken},
-		"every part is taken":                {50, func(int, int, int) error { return nil }, errAllTaken},
-		"the rows are too much together":     {50, func(_, from, to int) error { return map[bool]error{true: refused(422, "no")}[to-from > 20] }, errAllTaken},
-		"the account is limited meanwhile":   {50, func(nth, _, _ int) error { return map[bool]error{true: refused(429, "no")}[nth > 3] }, nil},
-		"the account is limited at once":     {50, func(int, int, int) error { return refused(429, "no") }, nil},
-		"the key is refused at the last try": {2, func(nth, from, _ int) error { return map[bool]error{true: refused(401, "no")}[nth > 3] }, nil},
+		"nothing is taken":                    {50, func(int, int, int) error { return refused(400, "no") }, errNoneTaken},
+		"every part is taken":                 {50, func(int, int, int) error { return nil }, errAllTaken},
+		"the rows are too much together":      {50, func(_, from, to int) error { return map[bool]error{true: refused(422, "no")}[to-from > 20] }, errAllTaken},
+		"the account is limited meanwhile":    {50, func(nth, _, _ int) error { return map[bool]error{true: refused(429, "no")}[nth > 3] }, nil},
+		"a row is taken and refused by turns": {2, func(nth, _, _ int) error { return map[bool]error{true: refused(400, "no")}[nth != 1 && nth != 4] }, errNoneTaken},
+		"the account is limited at once":      {50, func(int, int, int) error { return refused(429, "no") }, nil},
+		"the key is refused at the last try":  {2, func(nth, from, _ int) error { return map[bool]error{true: refused(401, "no")}[nth > 3] }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
