@@ -131,14 +131,22 @@ func pageEnd(status string) error {
 	}
 }
 
-// messageOf takes off the headers that the direct get adds to a message; last is the sequence before it in the page.
+// messageOf takes off the headers that the direct get adds to a message; last is the sequence before it in the page. A message that somebody
+// published with such headers (a copy of one that was got) has them twice: the server's own come last.
 func messageOf(answer *nats.Msg) (m Message, last uint64, err error) {
 	h := answer.Header
-	m = Message{Subject: h.Get(jetstream.SubjectHeader), Header: h, Data: answer.Data}
+	added := func(name string) string {
+		values := h.Values(name)
+		if len(values) == 0 {
+			return ""
+		}
+		return values[len(values)-1]
+	}
+	m = Message{Subject: added(jetstream.SubjectHeader), Header: h, Data: answer.Data}
 	var errs [3]error
-	m.Sequence, errs[0] = strconv.ParseUint(h.Get(jetstream.SequenceHeader), 10, 64)
-	last, errs[1] = strconv.ParseUint(h.Get(jetstream.LastSequenceHeader), 10, 64)
-	m.At, errs[2] = time.Parse(time.RFC3339Nano, h.Get(jetstream.TimeStampHeaer))
+	m.Sequence, errs[0] = strconv.ParseUint(added(jetstream.SequenceHeader), 10, 64)
+	last, errs[1] = strconv.ParseUint(added(jetstream.LastSequenceHeader), 10, 64)
+	m.At, errs[2] = time.Parse(time.RFC3339Nano, added(jetstream.TimeStampHeaer))
 	for _, name := range []string{
 		jetstream.StreamHeader, jetstream.SubjectHeader, jetstream.SequenceHeader, jetstream.LastSequenceHeader,
 		jetstream.TimeStampHeaer, "Nats-Num-Pending",

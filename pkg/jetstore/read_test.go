@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -250,5 +251,42 @@ func TestFit(t *testing.T) {
 	}
 	if len(big.Header) != 1 {
 		t.Errorf("the original's headers were changed: %v", big.Header)
+	}
+}
+
+// A copy of a message that was got brings the headers of the get along: its own place is where it is now, and nobody waits for another.
+func TestReadKnowsACopyByItsOwnPlace(t *testing.T) {
+	t.Parallel()
+	f := jetstoretest.Start(t)
+	const subject = "batchbus.rows.q.copied"
+	forged := nats.Header{
+		"Nats-Stream": {"ELSEWHERE"}, "Nats-Subject": {"batchbus.rows.q.elsewhere"}, "Nats-Sequence": {"1"}, "Nats-Last-Sequence": {"77"},
+		"Nats-Time-Stamp": {"2001-01-01T00:00:00Z"}, "Nats-Num-Pending": {"9"}, "N": {"kept"},
+	}
+	var want []uint64
+	for range 3 {
+		w := f.Store.NewWindow(1)
+		m := &nats.Msg{Subject: subject, Header: forged, Data: []byte("x")}
+		if err := w.Publish(t.Context(), m, func(a jetstore.Ack) { want = append(want, a.Sequence) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var got []uint64
+	for m, err := range f.Store.Read(ctx, jetstore.StreamRows, subject, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Subject != subject || len(m.Header) != 1 || time.Since(m.At) > time.Hour {
+			t.Errorf("got %s of %s with %v", m.Subject, m.At, m.Header)
+		}
+		got = append(got, m.Sequence)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %d, want %d", got, want)
 	}
 }
