@@ -18,6 +18,16 @@
 // batches end as cancelled, from creating and fencing only after the same lists and the same fence. Everything else that cannot go on is a
 // hold with its reason.
 //
+// # Refused uploads
+//
+// An upload costs nothing, so what a refusal means is found out by uploads, and only then written into the state, in one publish:
+//
+//	names a row         that row is rejected, the rest goes to a follow-up
+//	names the model     every row is rejected: a batch has one model
+//	too large           parts that keep to the named limit, which is remembered for the key ([limits]); halves where none is named
+//	400, 422 otherwise  [findRow]: the row that is refused alone, before and after another one is taken alone; or a hold
+//	anything else       again later, or a hold
+//
 // # Why it pays once
 //
 // The POST goes out only right after its process has won the change to creating; whoever finds creating never posts. It waits, on its own

@@ -101,19 +101,23 @@ func TestRowsAreCutSoThatTheFilesKeepToTheLimit(t *testing.T) {
 		return manifest.LineSize(place, &block.Entry{CustomID: "a", Size: size}, false)
 	}
 	two := line(0, 100) + line(1, 100)
-	many := make([]int, 500)
+	many, alike, twelve := make([]int, 500), make([]int, 24), int64(0)
+	for place := range 12 {
+		twelve += line(place, 0)
+	}
 	for name, c := range map[string]struct {
 		limit limit
 		sizes []int
 		want  []int
 	}{
-		"exactly at the limit":    {limit{bytes: two}, []int{100, 100, 100, 100, 100}, []int{0, 2, 4}},
-		"one byte below it":       {limit{bytes: two - 1}, []int{100, 100, 100}, []int{0, 1, 2}},
-		"a row over it is alone":  {limit{bytes: two}, []int{100, 900, 100}, []int{0, 1, 2}},
-		"the first row over it":   {limit{bytes: 1}, []int{100, 100}, []int{0, 1}},
-		"by rows":                 {limit{rows: 2}, []int{1, 1, 1, 1, 1}, []int{0, 2, 4}},
-		"whichever is met first":  {limit{rows: 2, bytes: 300}, []int{1, 1, 1, 250, 250}, []int{0, 2, 4}},
-		"as many files as may be": {limit{rows: 1}, many, nil},
+		"exactly at the limit":                     {limit{bytes: two}, []int{100, 100, 100, 100, 100}, []int{0, 2, 4}},
+		"exactly at it, by places that begin anew": {limit{bytes: twelve}, alike, []int{0, 12}},
+		"one byte below it":                        {limit{bytes: two - 1}, []int{100, 100, 100}, []int{0, 1, 2}},
+		"a row over it is alone":                   {limit{bytes: two}, []int{100, 900, 100}, []int{0, 1, 2}},
+		"the first row over it":                    {limit{bytes: 1}, []int{100, 100}, []int{0, 1}},
+		"by rows":                                  {limit{rows: 2}, []int{1, 1, 1, 1, 1}, []int{0, 2, 4}},
+		"whichever is met first":                   {limit{rows: 2, bytes: 300}, []int{1, 1, 1, 250, 250}, []int{0, 2, 4}},
+		"as many files as may be":                  {limit{rows: 1}, many, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
