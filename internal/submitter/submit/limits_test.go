@@ -112,3 +112,27 @@ func TestARowOverTheProvidersLimitIsRejectedAndTheRestRuns(t *testing.T) {
 		}
 	})
 }
+
+func TestAFileOfExactlyTheProvidersLimitIsTakenAndOneByteMoreIsNot(t *testing.T) {
+	t.Parallel()
+	var size int64
+	bubble(t, simulator.Config{}, func(w *world) {
+		w.plan(40)
+		size = w.batch("1").Bytes
+	})
+	for name, c := range map[string]struct{ limit, files int64 }{"exactly": {size, 1}, "a byte less": {size - 1, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, simulator.Config{MaxFileBytes: c.limit}, func(w *world) {
+				w.plan(40)
+				running, rows := w.driveAll(w.process(w.client, nil), "1")
+				if int64(len(running)) != c.files || rows != 40 {
+					t.Errorf("batches %v run with %d rows", running, rows)
+				}
+				if most := w.sim.Ledger().Uploads[0].Bytes; most > c.limit || c.files == 1 && most != size {
+					t.Errorf("the first file has %d bytes of %d", most, c.limit)
+				}
+			})
+		})
+	}
+}
