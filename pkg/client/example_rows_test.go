@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ func tickets(numbers ...int) iter.Seq2[client.Row, error] {
 	return func(yield func(client.Row, error) bool) {
 		for _, n := range numbers {
 			line := fmt.Sprintf(`{"custom_id":"ticket-%d","method":"POST","url":"/v1/embeddings","body":{"model":"m","input":"x"}}`, n)
-			if !yield(client.Row{Line: []byte(line), ID: fmt.Sprint(n)}, nil) {
+			if !yield(client.Row{Line: []byte(line), ID: strconv.Itoa(n)}, nil) {
 				return
 			}
 		}

@@ -32,9 +32,10 @@ func largeFile(t *testing.T, dir string) string {
 	w := bufio.NewWriterSize(file, 1<<20)
 	text := strings.Repeat("x", largeInput)
 	for i := range largeRows {
-		if i == largeRows/2 {
+		switch i {
+		case largeRows / 2:
 			text = strings.Repeat("x", overPayload)
-		} else if i == largeRows/2+1 {
+		case largeRows/2 + 1:
 			text = text[:largeInput]
 		}
 		fmt.Fprintf(w, `{"custom_id":"row-%d","method":"POST","url":"/v1/embeddings","body":{"model":"embed","input":"%s","dimensions":%d,"encoding_format":"base64"}}`+"\n", i, text, vector)

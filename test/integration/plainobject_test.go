@@ -66,8 +66,10 @@ func TestAUserWithNothingButNATSSendsAndReadsWhatNoMessageHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var result struct {
-		CustomID string                                      `json:"custom_id"`
-		Response struct{ Data []struct{ Embedding string } } `json:"response"`
+		CustomID string `json:"custom_id"`
+		Response struct {
+			Data []json.RawMessage `json:"data"`
+		} `json:"response"`
 	}
 	if err := json.Unmarshal(whole, &result); err != nil || result.CustomID != "big" || len(result.Response.Data) != 27 {
 		t.Errorf("%d bytes with %d vectors, %v", len(whole), len(result.Response.Data), err)
