@@ -110,7 +110,7 @@ func zombie() scenario {
 	}
 }
 
-// fussy refuses the row b-1 wherever it meets it, and files of four rows of model-c.
+// fussy refuses the row b-1 wherever it meets it, the row odd-2 without naming it, and files of four rows of model-c.
 func fussy(w http.ResponseWriter, r *http.Request, pass func() *httptest.ResponseRecorder) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -120,6 +120,8 @@ func fussy(w http.ResponseWriter, r *http.Request, pass func() *httptest.Respons
 	switch {
 	case bytes.Contains(body, []byte(`~b-1"`)):
 		refuse(http.StatusBadRequest, "Line 2: the row is odd")(w, r, pass)
+	case bytes.Contains(body, []byte(`~odd-2"`)):
+		refuse(http.StatusUnprocessableEntity, "this model cannot do that")(w, r, pass)
 	case bytes.Count(body, []byte(`~c-`)) > 3:
 		refuse(http.StatusRequestEntityTooLarge, "File size exceeds the limit")(w, r, pass)
 	default:
@@ -146,6 +148,13 @@ func refusals() []scenario {
 			},
 			run:  func(w *world) { w.job("once", rows("row", "m", 4)) },
 			want: expectation{dues: []due{{job: "once", published: 4}}},
+		},
+		{
+			// The row is searched for by uploads of parts.
+			name:  "refused-unnamed",
+			plays: func() []role { return []role{{name: "rules", calls: callUpload, times: -1, play: fussy}} },
+			run:   func(w *world) { w.job("unnamed", rows("odd", "m", 6)) },
+			want:  expectation{dues: []due{{job: "unnamed", published: 6, outcomes: map[string]int{"succeeded": 5, "rejected": 1}}}},
 		},
 		{
 			name: "upload-failed", madeFor: []failpoint.Point{"submitter.commit.batch", "submitter.nak.events"},
