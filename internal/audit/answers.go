@@ -90,9 +90,14 @@ func (l *ledger) deadLetter(source, code, customID string) {
 		return
 	}
 	hash := block.Hash(raw)
-	if wanted, known := l.letters[hash]; known {
+	switch wanted, known := l.letters[hash]; {
+	case known:
 		wanted.present = true
 		l.letters[hash] = wanted
+	case code == events.DLBadSubject, code == events.DLBadWindow, code == events.DLObjectMissing, code == events.DLObjectDigest:
+		l.messages++
+	default:
+		l.lines++
 	}
 	i, owned := l.byID[rows.HashID(customID)]
 	if customID != "" && owned && l.owners[i].source == hash && l.report.Basis == ByRows {

@@ -58,6 +58,8 @@ func TestWhatDoesNotAddUpIsFoundAndNamed(t *testing.T) {
 		"a refused row succeeded":                          {func(w *world) { w.results[3] = result("4", "refused", events.Failed) }, audit.WrongOutcome, "refused", "", true},
 		"a header contradicts the result":                  {func(w *world) { w.results[0].Header.Set(events.HeaderOutcome, "failed") }, audit.WrongOutcome, "a", "", false},
 		"the dead letter of a second row is gone":          {func(w *world) { w.letters = w.letters[1:] }, audit.MissingDeadLetter, "a", "", false},
+		"the publisher published more than there is":       {func(w *world) { w.job.ExpectedRows = new(7) }, audit.RowsUnaccounted, "", "", false},
+		"the dead letter of what was no row is gone":       {func(w *world) { w.letters = w.letters[:1] }, audit.RowsUnaccounted, "", "", false},
 		"a row has a result and a dead letter":             {func(w *world) { w.letters = append(w.letters, deadLetter("2", "b", "conflict")) }, audit.DoubleEnd, "b", "", false},
 		"a follow-up takes an answered row":                {func(w *world) { w.cursors["1"] = bits(0, 1, 2) }, audit.PlannedTwice, "b", "1-1", false},
 		"a manifest names a refused row":                   {func(w *world) { w.entries["1"][2] = place(1, 3, "4", "refused") }, audit.ForeignRow, "refused", "1", false},

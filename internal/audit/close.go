@@ -95,4 +95,18 @@ func (l *ledger) closeLetters() {
 		}
 	}
 	l.report.open(open, "rows that came second or late have no dead letter yet")
+	l.closeArrivals()
+}
+
+// closeArrivals compares what is there with what the publisher said beside the seal: input that never became a row leaves nothing but its dead
+// letter, and a row that was lost before ingest saw it leaves nothing at all. A cancel cuts off what was not taken yet.
+func (l *ledger) closeArrivals() {
+	j := l.job
+	if j.ExpectedRows == nil || j.CancelWanted != nil || l.messages > 0 || j.State != events.JobPlanned && j.State != events.JobCompleted {
+		return
+	}
+	if there := len(l.owners) + len(l.letters) + l.lines; there < *j.ExpectedRows {
+		l.report.problem(Problem{Code: RowsUnaccounted}, "the publisher said %d rows; rows and dead letters are %d: "+
+			"%d were lost before they were taken, or their dead letters were purged", *j.ExpectedRows, there, *j.ExpectedRows-there)
+	}
 }

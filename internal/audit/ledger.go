@@ -51,6 +51,7 @@ type ledger struct {
 	sealed              bool
 	sawWalked, sawBlock bool // the block that the state's Walked names; any block up to there
 	after               int  // rows behind Walked
+	lines, messages     int  // dead letters of what never became a row: of one line each, and of whole messages, which may hold any number
 	strangers           int  // results without a row, in a job whose rows may still come
 }
 

@@ -48,6 +48,7 @@ const (
 	BatchTotals       = "batch_totals"        // an ended batch does not account for each of its rows
 	JobTotals         = "job_totals"          // the job's totals are not what the streams hold
 	JobRows           = "job_rows"            // the job's counts of rows are not what the streams hold
+	RowsUnaccounted   = "rows_unaccounted"    // fewer rows and dead letters than the publisher said that he published
 	RowsMissing       = "rows_missing"        // blocks that the state names are not in the stream as they were
 	SealMissing       = "seal_missing"        // a planned job has no seal in its rows
 	PaidTwice         = "paid_twice"          // two remote batches of one planned batch are live or have completed rows

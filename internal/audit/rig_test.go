@@ -95,7 +95,7 @@ func newWorld() *world {
 	return &world{
 		job: jobs.Job{Job: events.Job{
 			Queue: queue, Job: job, State: events.JobCompleted, SinceAt: now, OpenedAt: now, Policy: events.DefaultPolicy(),
-			Batches: 1, FollowUps: 1, Rows: 4, Rejected: 1, Totals: &totals,
+			Batches: 1, FollowUps: 1, Rows: 4, Rejected: 1, Totals: &totals, ExpectedRows: new(6),
 		}},
 		batches: []*jobs.Batch{batch("1", "", 3, succeeded(2), "1-1"), batch("1-1", "1", 1, succeeded(1))},
 		entries: map[string][]manifest.Entry{"1": {a, b, c}, "1-1": {b}},
