@@ -59,7 +59,11 @@ func (r *resumeCommand) tell(env app.Env, holds []events.ResumedHold) (int, erro
 		say(env, "%s: %s: %s", what, h.Code, h.Why)
 		code = app.ExitFault
 	}
-	if len(holds) == 0 {
+	switch {
+	case len(holds) > 0:
+	case r.Code != "":
+		say(env, "nothing is held there as %s", r.Code)
+	default:
 		say(env, "nothing is held there")
 	}
 	if r.JSON {

@@ -38,7 +38,7 @@ func (f *servingFlags) local(env app.Env, dir string, store storeFlags) (o app.L
 	keys, err := app.LoadKeys(env.Lookup)
 	log, logErr := newLog(env.Stderr, f.LogLevel)
 	faults = append(faults, err, logErr, f.CheckSimulator(), f.CheckTimes())
-	if store.MaxStore != 0 && store.MaxStore < app.MinStore {
+	if dir != "" && store.MaxStore != 0 && store.MaxStore < app.MinStore {
 		faults = append(faults, fmt.Errorf("--max-store: %d bytes is too little: at least %d", store.MaxStore, app.MinStore))
 	}
 	o = app.LocalOptions{

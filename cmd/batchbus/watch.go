@@ -69,6 +69,9 @@ func lineOf(e *events.Event) string {
 	if e.BatchState != nil {
 		words = append(words, batchWords(e.BatchState)...)
 	}
+	if j := e.JobState; j != nil && j.Hold != nil {
+		words = append(words, "HELD "+j.Hold.Code+": "+j.Hold.Message)
+	}
 	if j := e.JobState; j != nil && j.Totals != nil {
 		words = append(words, fmt.Sprintf("%d of %d rows succeeded", j.Totals.Succeeded, j.Totals.Rows))
 	}
@@ -90,10 +93,10 @@ func batchWords(b *events.Batch) (words []string) {
 	if b.Hold != nil {
 		words = append(words, "HELD "+b.Hold.Code+": "+b.Hold.Message)
 	}
-	if b.Why != "" {
+	if b.Why != "" && (b.Hold == nil || b.Why != b.Hold.Code) {
 		words = append(words, b.Why)
 	}
-	if b.LastError != "" {
+	if b.LastError != "" && (b.Hold == nil || !strings.Contains(b.Hold.Message, b.LastError)) {
 		words = append(words, b.LastError)
 	}
 	if b.NextTryAt != nil {

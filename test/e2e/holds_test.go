@@ -114,7 +114,11 @@ func TestAQueueWithoutCreditIsResumedByCommand(t *testing.T) {
 		h.rows(t, job)
 		h.untilHeld(t, job, "out_of_credit")
 	}
+	if o := h.do(t, "status", "one"); strings.Count(o.stdout, "out_of_credit") != 1 {
+		t.Errorf("the hold is not said once:\n%s", o.stdout)
+	}
 	h.do(t, "batch", "abandon", "one/1").want(t, 2, "it ends by resume")
+	h.do(t, "resume", "one", "--code", "refused").want(t, 0, "nothing is held there as refused")
 	h.do(t, "resume", "one").want(t, 0, "batch 1 of job one: out_of_credit: it goes on")
 	h.untilHeld(t, "one", "out_of_credit") // the third refusal
 	o := h.do(t, "resume", "--queue", "default", "--json")
@@ -124,6 +128,8 @@ func TestAQueueWithoutCreditIsResumedByCommand(t *testing.T) {
 	}
 	h.proven(t, "one")
 	h.proven(t, "two")
+	services := []string{"BATCHBUS_MAX_STORE=1000000"} // theirs; no embedded bus is meant
+	batchbus(t, h.dir, services, "wait", "one", "--nats", h.url).want(t, 0, "succeeded 3")
 	h.do(t, "resume", "one").want(t, 0, "nothing is held")
 	h.do(t, "resume", "one", "--batch", "1").want(t, 2, "not held")
 	h.do(t, "resume", "one", "--batch", "2").want(t, 2, "no batch 2")
