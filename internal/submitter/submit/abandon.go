@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
@@ -34,7 +35,7 @@ func (d *drive) lookNamed(ctx context.Context) (step, error) {
 		}
 		remote, err := d.provider.Batch(ctx, id)
 		switch {
-		case isAbsent(err):
+		case isAbsent(err), d.batch.Wish.Kind == events.WishAdopt && refusedForGood(err): // such as what is no id at all
 		case err != nil:
 			return d.failed(ctx, "read_failed", err)
 		default:
@@ -63,11 +64,19 @@ func (d *drive) stopRemotes(ctx context.Context, remotes []doubleword.Batch) (st
 	return step{delay: firstRetryWait, why: d.batch.Why}, nil
 }
 
+// refusedWish stands in a hold's message between its reason and what was wrong with the last wish to end it.
+const refusedWish = " | not done: "
+
 // refuseWish takes the wish back and says in the hold what was wrong with it.
 func (d *drive) refuseWish(ctx context.Context, code, message string) error {
 	d.log.Error().Str("wish", string(d.batch.Wish.Kind)).Str("reason", message).Msg("wish refused")
 	return d.note(ctx, func(b *events.Batch, at time.Time) {
 		b.Wish = nil
+		if held := b.Hold; held != nil && held.Code == code { // what the hold is about must stay readable
+			reason, _, _ := strings.Cut(held.Message, refusedWish)
+			message = reason + refusedWish + message
+		}
+		b.LastError = ""
 		setHold(b, code, message, at)
 	}, events.BatchHeld)
 }

@@ -25,10 +25,14 @@ func (d *drive) startFence(ctx context.Context) error {
 	}, events.BatchIsFencing)
 }
 
-// deleteFile deletes the input file that an unanswered POST named. Only the provider's own word that this call deleted it is the fence.
+// deleteFile deletes the input file that an unanswered POST named. Only the provider's own word that this call deleted it is the fence. One that
+// it refuses to delete is for a person, whose wish stands for the proof then.
 func (d *drive) deleteFile(ctx context.Context) (step, error) {
 	deleted, err := d.provider.DeleteFile(ctx, d.batch.FileID)
-	if err != nil {
+	switch {
+	case refusedForGood(err) && d.batch.Wish == nil:
+		return step{done: true}, d.hold(ctx, events.HoldFence, "the provider does not delete input file "+d.batch.FileID+": "+err.Error())
+	case err != nil && !refusedForGood(err):
 		return d.failed(ctx, "delete_failed", err)
 	}
 	d.memory.failures = 0
@@ -38,6 +42,11 @@ func (d *drive) deleteFile(ctx context.Context) (step, error) {
 		d.memory.fence.gone = true
 	}
 	return step{}, nil
+}
+
+// refusedForGood reports whether a call was refused for a reason that no time cures. A refused key may be the provider's own fault for a while.
+func refusedForGood(err error) bool {
+	return err != nil && doubleword.ClassOf(err) == doubleword.Permanent && doubleword.RefusalOf(err) != doubleword.RefusedKey
 }
 
 // fenced starts the quiet period; what was listed before tells nothing of the time after.
