@@ -75,6 +75,9 @@ func sideBySide[T any](t *testing.T, things []T, name func(T) string, run func(t
 	_ = group.Wait() // the subtests tell
 }
 
+// mostTries is how often a case is run that must reach its point: poller and collector, for one, both see that a key is back.
+const mostTries = 4
+
 // matrix runs cases and adds up what they come to.
 type matrix struct {
 	t     *testing.T
@@ -91,6 +94,9 @@ func (m *matrix) run(t *testing.T, c crash) {
 		}
 	})
 	got := play(t, byName(t, c.scenario), c.arming())
+	for tries := 1; c.certain() && len(got.killed) == 0 && tries < mostTries; tries++ { // another service was faster to do the same
+		got = play(t, byName(t, c.scenario), c.arming())
+	}
 	if c.certain() && len(got.killed) == 0 {
 		t.Error("no kill: the scenario does not reach its point every time")
 	}
