@@ -29,6 +29,9 @@ func (s *setupCommand) run(ctx context.Context, env app.Env) (int, error) {
 	if s.Grow && s.MaxStore <= 0 {
 		return app.ExitFault, errors.New("--grow: say by --max-store to what")
 	}
+	if s.MaxStore != 0 && s.MaxStore < app.MinStore {
+		return app.ExitFault, fmt.Errorf("--max-store: %d bytes is too little: at least %d", s.MaxStore, app.MinStore)
+	}
 	err := app.Setup(ctx, &s.ConnectionFlags, jetstore.Settings{
 		Replicas: s.Replicas, MaxStore: s.MaxStore, KeepSizes: s.MaxStore == 0, GrowSizes: s.Grow, AckWait: s.AckWait,
 	}, &log)

@@ -18,6 +18,7 @@ type summary struct {
 	Truncated      int            `json:"truncated"`
 	Usage          events.Usage   `json:"usage"`
 	Batches        []batchSummary `json:"batches"`
+	MissingRows    int            `json:"missing_rows,omitempty"` // fewer than the publisher said beside the seal, as far as is known
 	OutputFile     string         `json:"output_file,omitempty"`
 	ErrorsFile     string         `json:"errors_file,omitempty"`
 	ElapsedSeconds float64        `json:"elapsed_seconds"`
@@ -52,6 +53,9 @@ func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) 
 		},
 		Truncated: totals.Truncated, Usage: totals.Usage, Batches: []batchSummary{},
 	}
+	if j := &v.job; j.ExpectedRows != nil && j.CancelWanted == nil {
+		s.MissingRows = max(*j.ExpectedRows-s.Rows.Total, 0)
+	}
 	for i := range v.batches {
 		b := &v.batches[i]
 		s.Batches = append(s.Batches, batchSummary{
@@ -63,12 +67,17 @@ func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) 
 }
 
 // exitCode tells a job whose every row succeeded from others.
-func (s *summary) exitCode() int { return differing(s.Rows.Succeeded, s.Rows.Total) }
+func (s *summary) exitCode() int {
+	return differing(s.Rows.Succeeded, s.Rows.Total+s.MissingRows)
+}
 
 // report prints the summary: for people to stderr, and for programs, when asked, to stdout.
 func (s *summary) report(env app.Env, asJSON bool) error {
 	say(env, "job %s done in %.1f s%s", s.Job, s.ElapsedSeconds, reality(s.Simulated))
 	say(env, "rows %d: %s", s.Rows.Total, s.Rows)
+	if s.MissingRows > 0 {
+		say(env, "warning: the publisher said %d rows, %d of them have neither a result nor a dead letter of their own: see batchbus audit", s.Rows.Total+s.MissingRows, s.MissingRows)
+	}
 	say(env, "truncated answers %d; tokens: %d in, %d out; batches: %d", s.Truncated, s.Usage.PromptTokens, s.Usage.CompletionTokens, len(s.Batches))
 	for _, path := range []string{s.OutputFile, s.ErrorsFile} {
 		if path != "" {

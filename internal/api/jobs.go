@@ -37,7 +37,7 @@ func (s *Service) open(ctx context.Context, q events.OpenJob) (none events.JobSt
 	j, err := s.Jobs.Job(ctx, q.Queue, q.Job)
 	if errors.Is(err, jetstore.ErrNotFound) {
 		if s.room.Full(ctx) {
-			return none, refusal(events.APIBusFull, "the rows stream is above 80 %%: no new jobs are opened")
+			return none, refusal(events.APIBusFull, "the rows stream is above 80 %%: no new jobs are opened; forget completed jobs (batchbus forget) or raise its limit (batchbus setup --grow --max-store BYTES)")
 		}
 		policy.Window = cmp.Or(q.Window, policy.Window)
 		policy.DefaultModel = cmp.Or(q.DefaultModel, policy.DefaultModel)

@@ -95,8 +95,8 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 // checkRest looks at what has no check of its own.
 func (f *serviceFlags) checkRest() error {
 	var faults []error
-	if f.MaxStore < 0 {
-		faults = append(faults, errors.New("--max-store: it is negative"))
+	if f.MaxStore != 0 && f.MaxStore < MinStore {
+		faults = append(faults, fmt.Errorf("--max-store: %d bytes is too little: at least %d", f.MaxStore, MinStore))
 	}
 	if f.ConnectTimeout < 0 {
 		faults = append(faults, errors.New("--connect-timeout: it is negative"))

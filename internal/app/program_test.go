@@ -52,7 +52,7 @@ func TestAProgramSaysEveryFaultOfItsConfigurationAtOnce(t *testing.T) {
 		{
 			"values that are none beside values that are wrong, by flag and by variable",
 			map[string]string{"BATCHBUS_PATIENCE": "soon", "BATCHBUS_NKEY": "/no/such/seed"},
-			[]string{"--replicas", "2", "--quiet-period=x", "--max-store=-4", "--admin=x", "--linger=-1s", "--poll-floor=2m", "--poll-ceiling=1m"},
+			[]string{"--replicas", "2", "--quiet-period=x", "--max-store=1000", "--admin=x", "--linger=-1s", "--poll-floor=2m", "--poll-ceiling=1m"},
 			[]string{"--patience: ", "--replicas ", "--quiet-period: ", "--max-store: ", "--nkey: ", "--admin: ", "--linger: ", "--poll-floor: ", app.EnvKey},
 		},
 		{"an unknown flag", nil, []string{"--colour"}, []string{"--colour", "poller --help"}},

@@ -94,6 +94,7 @@ func submitterTable() []Entry {
 		{"submitter.commit.batch.resumed", "the end of a hold", "whoever ended it does so again"},
 		{"submitter.commit.batch.needs_attention", "an alarm", "the calls that fail go on failing and are counted anew"},
 		{"submitter.commit.job.held", "a hold of the whole job", "the next walk meets the reason again"},
+		{"submitter.commit.job.resumed", "the end of a cancelled job's hold whose rows are gone", "the sweep finds it held and cancelled, and ends the hold once"},
 	}
 }
 

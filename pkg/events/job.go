@@ -30,7 +30,8 @@ type Job struct {
 	Policy Policy  `json:"policy"`
 
 	// Walked is up to where every block is planned: all its dead letters and rejected results are stored and, once State is
-	// [JobPlanned], all its good rows are cut. It never goes back.
+	// [JobPlanned], all its good rows are cut. It goes back
+	// only when LostRows is counted.
 	Walked Place `json:"walked"`
 	// Groups are the (window, url, model) met so far; Cut is the place of the last row of each that is in a batch.
 	Groups []Group `json:"groups,omitempty"`
@@ -42,6 +43,9 @@ type Job struct {
 	Rejected int `json:"rejected"`
 	// CancelledRows counts owners that the planner ended as cancelled because they were not cut when the wish came.
 	CancelledRows int `json:"cancelled_rows,omitempty"`
+	// LostRows counts those of Rows whose blocks were gone from ROWS when a job held for that ([HoldRowsOlder]) was cancelled. What is in
+	// a batch ends with it; of the others nobody knows their ids any more, so they have no result and are in no total.
+	LostRows int `json:"lost_rows,omitempty"`
 
 	ExpectedRows *int       `json:"expected_rows,omitempty"` // what the publisher said beside the seal
 	SealedAt     *time.Time `json:"sealed_at,omitempty"`     // timestamp of the seal block

@@ -135,6 +135,6 @@ func disagreement(j *jobs.Job) string {
 // between them and went back.
 func samePlan(a, b *events.Job) bool {
 	return a.State == b.State && a.Walked.Sequence == b.Walked.Sequence && a.Walked.At.Equal(b.Walked.At) &&
-		a.Batches == b.Batches && a.Rows == b.Rows && slices.Equal(a.Groups, b.Groups) &&
+		a.Batches == b.Batches && a.Rows == b.Rows && a.LostRows == b.LostRows && slices.Equal(a.Groups, b.Groups) &&
 		(a.CancelWanted == nil) == (b.CancelWanted == nil) && (a.Hold == nil) == (b.Hold == nil)
 }

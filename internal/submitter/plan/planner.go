@@ -125,6 +125,9 @@ func (p *Planner) plan(ctx context.Context, s *seat, queue, name string) error {
 	s.session = nil
 	ctx = p.desk.blocks.Anchor(ctx)
 	job, err := p.open(ctx, queue, name)
+	if err == nil {
+		job, err = p.desk.unheld(ctx, job)
+	}
 	if err != nil || job.Hold != nil {
 		return err
 	}

@@ -127,6 +127,9 @@ func (s *session) message(ctx context.Context, m *jetstore.Message) error {
 	if expected, sealed := block.ReadSeal(m.Data); sealed {
 		return s.seal(ctx, m, sealing{at: m.At, expected: expected, sequence: block.SealSequence(m.Data)})
 	}
+	if at := s.job.SealedAt; at != nil && m.At.After(*at) { // the seal itself may be gone
+		s.walk.sealWith(sealing{at: *at, sequence: s.job.SealSequence})
+	}
 	index := -1
 	for e, err := range block.Read(m.Data) {
 		if err != nil {

@@ -70,7 +70,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 
 // look plans a job that has been left behind, and completes one that nobody completed.
 func (s *sweeper) look(ctx context.Context, job *jobs.Job, rows bool, behind map[string]events.Place) error {
-	if job.Hold != nil {
+	if job.Hold != nil && !givenUp(&job.Job) {
 		return nil
 	}
 	late, err := s.isBehind(ctx, job, rows)

@@ -46,6 +46,7 @@ type walker struct {
 	maxOwners int
 	stored    uint64 // up to this sequence dead letters and rejected results are stored
 	cancel    bool   // the wish is in the state, so no row that is not cut by now ever will be
+	lost      int    // owners that the state counted and whose blocks are gone: see [events.Job.LostRows]
 	planned   bool   // the job is fully planned, and what was cancelled is stored up to there too
 	ended     bool   // the job is completed: there is no index any more
 
@@ -70,6 +71,7 @@ func newWalker(j *events.Job) *walker {
 		maxOwners: cmp.Or(j.Policy.MaxRowsPerJob, events.DefaultMaxRowsPerJob),
 		stored:    j.Walked.Sequence,
 		cancel:    j.CancelWanted != nil,
+		lost:      j.LostRows,
 		planned:   j.State == events.JobPlanned,
 		ended:     j.State == events.JobCompleted,
 	}
@@ -199,7 +201,7 @@ func (w *walker) describe(j *events.Job) {
 	if w.ended || j.State == events.JobPlanned {
 		return
 	}
-	j.Rows, j.Rejected, j.CancelledRows = w.mark.rows, w.mark.rejected, w.mark.cancelled
+	j.Rows, j.Rejected, j.CancelledRows = w.mark.rows+w.lost, w.mark.rejected, w.mark.cancelled
 	j.Groups = make([]events.Group, len(w.groups))
 	for i, g := range w.groups {
 		j.Groups[i] = events.Group{GroupKey: g.key, Cut: g.cut}
