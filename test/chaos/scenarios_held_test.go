@@ -113,7 +113,7 @@ func keys() []scenario {
 			},
 			want: expectation{dues: []due{succeed("keyless", 3)}, allowed: []events.Kind{events.BatchHeld}},
 		},
-		poller, collector, heldJob(),
+		poller, collector, heldJob(), givenUp(),
 	}
 }
 
@@ -138,6 +138,27 @@ func heldJob() scenario {
 			w.seal("held", 5)
 		},
 		want: expectation{dues: []due{succeed("held", 5)}, allowed: []events.Kind{events.JobHeld}},
+	}
+}
+
+// givenUp: a job is held as its rows are not those that its state names, and a person cancels it.
+func givenUp() scenario {
+	return scenario{
+		name: "given-up", madeFor: []failpoint.Point{"submitter.commit.job.resumed"},
+		run: func(w *world) {
+			w.publish("given-up", rows("row", "m", 3))
+			w.until("the job is walked", func() bool { return w.walked("given-up") > 0 })
+			w.replace("submitter", func() {
+				w.editJob("given-up", func(j *events.Job) { j.Walked.At = j.Walked.At.Add(time.Second) })
+			})
+			w.publishMore("given-up", rows("more", "m", 2))
+			w.event(events.JobHeld, "given-up")
+			w.asked("cancel", func() error { return second(w.Client.CancelJob(w.t.Context(), ref("given-up"))) })
+		},
+		want: expectation{
+			dues:    []due{{job: "given-up", published: 5, outcomes: map[string]int{"cancelled": 5}}},
+			allowed: []events.Kind{events.JobHeld},
+		},
 	}
 }
 
