@@ -267,7 +267,7 @@ func TestContentThatStandsStillEnds(t *testing.T) {
 
 func TestATransferThatMovesOutlivesEveryTimeout(t *testing.T) {
 	t.Parallel()
-	const pieces, pause = 30, 30 * time.Millisecond
+	const pieces, pause, idle = 50, 60 * time.Millisecond, 2 * time.Second // in all it takes longer than it may be idle
 	server := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		ticks := time.NewTicker(pause)
 		defer ticks.Stop()
@@ -278,7 +278,7 @@ func TestATransferThatMovesOutlivesEveryTimeout(t *testing.T) {
 		}
 	})
 	client := newClient(t, server, func(c *doubleword.Config) {
-		c.CallTimeout, c.CreateTimeout, c.IdleTimeout = pause, pause, 500*time.Millisecond
+		c.CallTimeout, c.CreateTimeout, c.IdleTimeout = pause, pause, idle
 	})
 	content, err := client.Content(t.Context(), "f", doubleword.ContentQuery{})
 	if err != nil {

@@ -96,8 +96,11 @@ func keys() []scenario {
 			w.without("collector", func() {
 				w.edit("keyless", "1", gone)
 				w.event(events.BatchHeld, "keyless")
+				// What a poll hears is told in the same commit, so that only the sweep is to notice that the key is back.
+				w.theatre.begin(role{name: "away", calls: callBatches, times: -1, play: refuse(http.StatusServiceUnavailable, "")})
 				w.edit("keyless", "1", back)
 				w.event(events.BatchResumed, "keyless")
+				w.theatre.end("away")
 			})
 		},
 		want: expectation{dues: []due{succeed("keyless", 8)}, allowed: []events.Kind{events.BatchHeld}},
