@@ -52,6 +52,7 @@ type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *bytes.Buffer
 	stop           context.CancelFunc
+	peak           peak
 }
 
 func start(t *testing.T, dir string, env []string, args ...string) *process {
@@ -69,6 +70,7 @@ func startProgram(t *testing.T, name, dir string, env []string, args ...string) 
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.peak = samplePeak(p.cmd.Process.Pid)
 	return p
 }
 
@@ -87,12 +89,13 @@ func (p *process) wait(t *testing.T) outcome {
 	t.Helper()
 	defer p.stop()
 	err := p.cmd.Wait()
+	most := p.peak.end(peakMemory(p.cmd.ProcessState))
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	state := p.cmd.ProcessState
-	return outcome{code: exitCode(state), stdout: p.stdout.String(), stderr: p.stderr.String(), peak: peakMemory(state)}
+	return outcome{code: exitCode(state), stdout: p.stdout.String(), stderr: p.stderr.String(), peak: most}
 }
 
 // batchbus runs the program to its end.
