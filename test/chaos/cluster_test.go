@@ -28,7 +28,7 @@ const (
 	createDelay = 2 * time.Second
 	// longestStall is how long nothing may be stored by anybody after a disturbance: an election, and the waits of our own that begin anew
 	// with it (the ack wait, the answer to a create and its quiet period, a sweep), on a busy machine. Measured:
-	// 0.8 to 18 s on two loaded cores, 31 s once at a load of 60.
+	// 0.8 to 31 s on two loaded cores.
 	longestStall = time.Minute
 )
 
