@@ -100,7 +100,7 @@ func TestABusThatWentBackInTimePaysNothingTwiceAndLosesNoResult(t *testing.T) {
 		for j, v := range variants() {
 			t.Run(m.name+"/"+v.name, func(t *testing.T) {
 				if os.Getenv("BATCHBUS_CHAOS") != "all" && !inCI(i, j) {
-					t.Skip("not in CI")
+					t.Skip("SKIPPED: one of the restores that only BATCHBUS_CHAOS=all runs; the gate runs two of them, docs/failure-model.md says when all ran")
 				}
 				t.Parallel()
 				goBackInTime(t, &m, v)

@@ -145,7 +145,7 @@ func TestAClusterGoesOnThroughDisturbancesOfEveryStage(t *testing.T) { //nolint:
 		for j, d := range disturbances() {
 			t.Run(s.name+"/"+d.name, func(t *testing.T) {
 				if os.Getenv("BATCHBUS_CHAOS") != "all" && (i != 2 || j != 2) && (i != 3 || j != 0) {
-					t.Skip("not in CI")
+					t.Skip("SKIPPED: one of the disturbances that only BATCHBUS_CHAOS=all runs; the gate runs two of them, docs/failure-model.md says when all ran")
 				}
 				disturb(t, &s, d)
 			})
