@@ -17,6 +17,9 @@ type Policy struct {
 	MaxBytesPerBatch int64 `json:"max_bytes_per_batch"` // bytes of one input file, newlines counted
 	MaxRowsPerJob    int   `json:"max_rows_per_job"`
 
+	// Retry says which rows get another try: none in a job of the time before there was such a choice.
+	Retry Retry `json:"retry,omitzero"`
+
 	LingerSeconds      int `json:"linger_seconds"`       // rolling jobs: length of their time window
 	KeepRowsSeconds    int `json:"keep_rows_seconds"`    // rows are purged this long after settlement
 	CancelGraceSeconds int `json:"cancel_grace_seconds"` // wait for rows that settle after a cancel
@@ -45,6 +48,7 @@ func DefaultPolicy() Policy {
 		MaxRowsPerBatch:    DefaultMaxRowsPerBatch,
 		MaxBytesPerBatch:   DefaultMaxBytesPerBatch,
 		MaxRowsPerJob:      DefaultMaxRowsPerJob,
+		Retry:              DefaultRetry(),
 		LingerSeconds:      60,
 		KeepRowsSeconds:    int((7 * 24 * time.Hour).Seconds()),
 		CancelGraceSeconds: int(time.Hour.Seconds()),

@@ -67,6 +67,8 @@ func goldenJobs() map[string]events.Job {
 		Queue: "default", Job: "nightly", State: events.JobOpen, SinceAt: at(0), OpenedAt: at(0),
 		Description: "nightly <run>", InputSHA256: "e3b0c442", Policy: events.DefaultPolicy(),
 	}
+	retrying := open
+	open.Policy.Retry = events.Retry{}
 	done := open
 	done.State, done.SinceAt = events.JobCompleted, at(50)
 	done.Walked = events.Place{Sequence: 12, At: at(5)}
@@ -78,7 +80,7 @@ func goldenJobs() map[string]events.Job {
 		Rows: 5, Succeeded: 1, Failed: 1, Expired: 1, Cancelled: 1, Rejected: 1, Truncated: 1,
 		Usage: events.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3},
 	}
-	return map[string]events.Job{"open": open, "completed": done}
+	return map[string]events.Job{"open": open, "completed": done, "retry": retrying}
 }
 
 func group() events.GroupKey {
