@@ -27,9 +27,13 @@ const (
 	CodeModelNotString    = "model_not_string"     // CodeModelNotString: model is a number or such.
 	CodeModelTooLong      = "model_too_long"       // CodeModelTooLong: model beyond MaxModelBytes.
 	CodeStreamTrue        = "stream_true"          // CodeStreamTrue: the body asks for a stream.
-	CodeRowTooLarge       = "row_too_large"        // CodeRowTooLarge: the row is beyond MaxRowBytes.
-	CodeMisnamedField     = "misnamed_field"       // CodeMisnamedField: a required member under another name.
-	CodeOtherVendor       = "other_vendor"         // CodeOtherVendor: a row made for another vendor's batches.
+	// CodeReasoningNotAllowed: a reasoning control that the url does not take.
+	CodeReasoningNotAllowed = "reasoning_not_allowed"
+	// CodeUnknownEffort: a reasoning effort that is none of the provider's seven words.
+	CodeUnknownEffort = "unknown_effort"
+	CodeRowTooLarge   = "row_too_large"  // CodeRowTooLarge: the row is beyond MaxRowBytes.
+	CodeMisnamedField = "misnamed_field" // CodeMisnamedField: a required member under another name.
+	CodeOtherVendor   = "other_vendor"   // CodeOtherVendor: a row made for another vendor's batches.
 )
 
 // Codes of a [Warning].

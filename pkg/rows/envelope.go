@@ -19,6 +19,7 @@ type bodyFacts struct {
 	maxTokens     span
 	maxCompletion span // maxCompletion is max_completion_tokens.
 	maxOutput     span // maxOutput is max_output_tokens.
+	reasoning     reasoningFacts
 }
 
 // readEnvelope finds the members of an object that starts at offset start of line.
@@ -71,7 +72,8 @@ func (f *bodyFacts) read(line []byte, start int) int {
 }
 
 func (f *bodyFacts) slot(m member) *span {
-	switch string(m.decoded()) {
+	name := m.decoded()
+	switch string(name) {
 	case "model":
 		return &f.model
 	case "stream":
@@ -83,5 +85,5 @@ func (f *bodyFacts) slot(m member) *span {
 	case "max_output_tokens":
 		return &f.maxOutput
 	}
-	return nil
+	return f.reasoning.slot(string(name))
 }

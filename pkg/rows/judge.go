@@ -22,6 +22,9 @@ func (p *Parser) judge(env *envelope, r *Rules) (row Row, fault *Fault) {
 		row.Body, fault = env.judgeBody(r)
 	}
 	if fault == nil {
+		fault = env.judgeReasoning(row.URL)
+	}
+	if fault == nil {
 		row.Model, row.Body, fault = p.settleModel(env, row.Body, r)
 	}
 	if fault != nil {

@@ -58,6 +58,8 @@ func bodyReasons() []Reason {
 		{CodeTooDeep, false, "Objects and arrays are nested deeper than the limit (127, the row itself included).", exampleBody + `"x":` + strings.Repeat("[", DefaultMaxDepth-1) + strings.Repeat("]", DefaultMaxDepth-1) + "}}"},
 		{CodeNumberOutOfRange, false, "A number is too big for a double.", exampleBody + `"seed":1e400}}`},
 		{CodeStreamTrue, false, "The body asks for a stream; a batch row has one answer.", exampleBody + `"stream":true}}`},
+		{CodeReasoningNotAllowed, false, "The body has a reasoning control that its url does not take: on chat chat_template_kwargs, thinking, thinking_token_budget or reasoning; on completions any.", exampleBody + `"thinking":{"type":"enabled"}}}`},
+		{CodeUnknownEffort, false, "reasoning_effort of a chat row, or reasoning.effort of a responses row, is none of the provider's seven words.", exampleBody + `"reasoning_effort":"huge"}}`},
 		{CodeModelNotString, false, "model is not a string.", exampleHead + `{"model":1}}`},
 		{CodeMissingModel, false, "The body has no model (absent, null or empty) and there is no default.", exampleHead + `{"messages":[]}}`},
 		{CodeModelTooLong, false, "model is longer than the limit (256 bytes).", exampleHead + `{"model":"` + strings.Repeat("m", DefaultMaxModelBytes+1) + `"}}`},

@@ -108,7 +108,34 @@ func reference(line []byte) string {
 	case body.kind != '{':
 		return "body"
 	}
-	return referenceBody(body)
+	if why := referenceBody(body); why != "" {
+		return why
+	}
+	return referenceReasoning(url.text, body)
+}
+
+func referenceReasoning(url string, body node) string {
+	forbidden := map[string][]string{
+		"/v1/chat/completions": {"chat_template_kwargs", "thinking", "thinking_token_budget", "reasoning"},
+		"/v1/completions":      {"chat_template_kwargs", "thinking", "thinking_token_budget", "reasoning", "reasoning_effort"},
+	}
+	for _, name := range forbidden[url] {
+		if control, there := body.last(name); there && control.kind != 'n' {
+			return "a control"
+		}
+	}
+	effort, there := node{}, false
+	switch url {
+	case "/v1/chat/completions":
+		effort, there = body.last("reasoning_effort")
+	case "/v1/responses":
+		reasoning, _ := body.last("reasoning")
+		effort, there = reasoning.last("effort")
+	}
+	if words := strings.Fields("none minimal low medium high xhigh max"); there && effort.kind != 'n' && (effort.kind != '"' || !slices.Contains(words, effort.text)) {
+		return "effort"
+	}
+	return ""
 }
 
 // lower is ASCII alone.
@@ -191,7 +218,14 @@ func verdictOfARow(t *rapid.T) {
 		return fmt.Sprintf(`"%s":%s`, name, right)
 	}
 	body := []string{pick("model", `"m"`), pick("stream", "false"), pick("n", "1")}
-	line := []string{pick("custom_id", `"a"`), pick("method", `"POST"`), pick("url", `"/v1/messages"`), pick("body", "{"+strings.Join(body, ",")+"}")}
+	if rapid.Bool().Draw(t, "reasons") {
+		control := rapid.SampledFrom([]string{"reasoning_effort", "reasoning", "reasoning", "thinking", "thinking_token_budget", "chat_template_kwargs", "reasonin\\u0067"})
+		value := rapid.SampledFrom([]string{"null", `"high"`, `"xhigh"`, `"h\u0069gh"`, `"huge"`, `""`, "1", "{}", `{"effort":"max"}`, `{"effort":null}`, `{"effort":"x","effort":"low"}`, `{"effort":[]}`, `[{"effort":"x"}]`})
+		for i := range rapid.IntRange(1, 2).Draw(t, "controls") {
+			body = append(body, fmt.Sprintf(`"%s":%s`, control.Draw(t, fmt.Sprint("control ", i)), value.Draw(t, fmt.Sprint("value ", i))))
+		}
+	}
+	line := []string{pick("custom_id", `"a"`), pick("method", `"POST"`), pick("url", rapid.SampledFrom([]string{`"/v1/messages"`, `"/v1/chat/completions"`, `"/v1/completions"`, `"/v1/responses"`}).Draw(t, "path")), pick("body", "{"+strings.Join(body, ",")+"}")}
 	if rapid.IntRange(0, 3).Draw(t, "more") == 0 {
 		line = append(line, fmt.Sprintf(`"%s":%s`, names.Draw(t, "name"), odd.Draw(t, "value")))
 	}
