@@ -102,6 +102,7 @@ func subjectNames() []prefixName {
 		{jetstore.KeySubject("batch."), "batch"},
 		{jetstore.KeySubject("cursor."), "cursor"},
 		{jetstore.KeySubject("bus"), "bus_id"},
+		{jetstore.QueueSubject(""), "queue"},
 		{"$O." + jetstore.BucketObjects + ".C.", "object_chunk"},
 		{"$O." + jetstore.BucketObjects + ".M.", "object"},
 	}

@@ -16,7 +16,7 @@ import (
 
 // Change is one message of a [Store.Commit]: a key's new value or an event.
 type Change struct {
-	Subject string        // KeySubject(key), or a subject under batchbus.events
+	Subject string        // KeySubject(key), a subject under batchbus.events, or QueueSubject(queue)
 	Value   []byte        // stored as it is
 	Expect  uint64        // the revision replaced; 0: nothing may stand on the subject
 	TTL     time.Duration // 0: for ever; whole seconds, at least 1 s. OutboxTTL for events
@@ -27,7 +27,7 @@ type Change struct {
 const maxChanges = 1000
 
 // Commit stores all changes or none, and returns their revisions in the changes' order. All subjects must belong to the
-// jobs stream and differ. It blocks until the outcome is known or ctx ends, and repeats by itself what can be repeated.
+// jobs stream and differ; a change of the queues bucket is a commit of its own. It blocks until the outcome is known or ctx ends, and repeats by itself what can be repeated.
 //
 //   - nil: stored, exactly once.
 //   - [ErrConflict]: nothing was stored, and nothing will be.
@@ -170,7 +170,7 @@ func (c *commit) resolve(ctx context.Context, cause error) (first uint64, done b
 	states := make([]state, 0, len(c.changes)+1)
 	for i := range len(c.changes) + 1 {
 		i %= len(c.changes)
-		m, err := c.store.Last(ctx, StreamJobs, c.changes[i].Subject)
+		m, err := c.store.Last(ctx, streamOf(c.changes[i].Subject), c.changes[i].Subject)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return 0, true, fmt.Errorf("%w: %w", ErrUnknown, errors.Join(cause, err))
 		}

@@ -9,7 +9,7 @@ const (
 	StreamEvents      = "BATCHBUS_EVENTS"
 	StreamTimers      = "BATCHBUS_TIMERS"
 	StreamDeadletters = "BATCHBUS_DEADLETTERS"
-	streamQueues      = "KV_batchbus_queues"
+	StreamQueues      = "KV_batchbus_queues"
 	StreamObjects     = "OBJ_batchbus_objects"
 )
 

@@ -62,7 +62,10 @@ func entryOf(m Message) Entry {
 	return Entry{Key: strings.TrimPrefix(m.Subject, keyPrefix), Value: m.Data, Revision: m.Sequence, At: m.At}
 }
 
+// headerOperation marks a deleted key.
+const headerOperation = "KV-Operation"
+
 // deleted knows the markers that the nats tool and nats.go leave for a deleted key.
 func deleted(m Message) bool {
-	return m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
+	return m.Header.Get(headerOperation) != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
 }

@@ -62,7 +62,7 @@ func jobs(s Settings) jetstream.StreamConfig {
 }
 
 func queues(s Settings) jetstream.StreamConfig {
-	c := stream(s, streamQueues, 1, "$KV."+BucketQueues+".>")
+	c := stream(s, StreamQueues, 1, "$KV."+BucketQueues+".>")
 	c.MaxMsgsPerSubject, c.AllowRollup, c.DenyDelete, c.AllowDirect = 1, true, true, true
 	return c
 }
