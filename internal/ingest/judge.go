@@ -27,7 +27,7 @@ type judge struct {
 
 // rows judges every row of a payload alone. What it yields aliases payload and the judge, until the next step.
 func (j *judge) rows(r *request, p *snapshot, payload []byte) iter.Seq[verdict] {
-	lines, _ := rows.Payload(payload)
+	lines := linesOf(r, payload)
 	badWindow := r.window != "" && !slices.Contains(p.windows, r.window)
 	return func(yield func(verdict) bool) {
 		for line := range lines {
@@ -42,6 +42,15 @@ func (j *judge) rows(r *request, p *snapshot, payload []byte) iter.Seq[verdict] 
 			}
 		}
 	}
+}
+
+// linesOf are the rows of a message. Those of a part of a file are what `batchbus validate` finds in the file, wherever it was cut.
+func linesOf(r *request, payload []byte) iter.Seq[rows.Line] {
+	if r.part {
+		return rows.Part(payload, r.firstLine)
+	}
+	lines, _ := rows.Payload(payload)
+	return lines
 }
 
 // begin fills in what a row has whether it is good or not.

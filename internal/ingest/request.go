@@ -24,6 +24,7 @@ type request struct {
 	origin     []string
 	window     string // completion window asked for; empty: the policy's
 	firstLine  int
+	part       bool // the payload is part of a file, by its first line's header
 
 	seals, cancels bool
 	target         string // the job that the seal is for
@@ -54,7 +55,7 @@ func readRequest(subject string, header nats.Header, sequence uint64, at time.Ti
 		return r
 	}
 	if first, ok := r.number(header, events.HeaderFirstLine); ok && first > 0 {
-		r.firstLine = first
+		r.firstLine, r.part = first, true
 	}
 	r.readSeal(header)
 	return r

@@ -24,10 +24,25 @@ func TestRowsBecomeBlocksOfTheirJobs(t *testing.T) {
 	r.publish("default.two", row("a"), events.HeaderWindow, "1h")
 	sequence := r.publish("default.one", "\n"+row("c"), events.HeaderFirstLine, "41")
 	r.publish("default.one", "{\n \"custom_id\" : \"pretty\",\n"+strings.TrimPrefix(row("x"), `{"custom_id":"x",`))
+	pretty := "{\n \"custom_id\" : \"refused\",\n" + strings.TrimPrefix(row("x"), `{"custom_id":"x",`)
+	r.publish("default.file", pretty, events.HeaderFirstLine, "1")
+	r.publish("default.file", "\ufeff"+row("marked"), events.HeaderFirstLine, "9")
+	r.publish("default.file", "\ufeff"+row("first"), events.HeaderFirstLine, "1")
 	defer r.run(nil)()
 	r.ingested()
 
 	r.want("default", "one", "a b c pretty")
+	var verdicts []string
+	for _, e := range r.stored("default", "file") {
+		verdict := e.CustomID
+		if e.Fault != nil {
+			verdict += " " + e.Fault.Code
+		}
+		verdicts = append(verdicts, verdict)
+	}
+	if got := strings.Join(verdicts, ", "); got != "refused multiline_object, marked bom_inside, first" {
+		t.Errorf("parts of a file are judged %s", got)
+	}
 	r.want("default", "two", "a")
 	one, two := r.stored("default", "one"), r.stored("default", "two")
 	if group := (events.GroupKey{Window: "24h", URL: "/v1/embeddings", Model: "m"}); one[0].Group != group {

@@ -15,6 +15,9 @@ const ChunkBytes = 256 << 10
 // maxGap bounds how many blank lines a chunk reproduces to keep its lines' numbers right; behind more, a new chunk begins.
 const maxGap = 64
 
+// mark is a byte order mark.
+const mark = "\ufeff"
+
 // chunk is the payload of one message: lines of the file, each at the number that first and its position give it.
 type chunk struct {
 	first int // number of the first line
@@ -70,9 +73,8 @@ func (c *chunker) hold(line rows.Line) {
 func (c *chunk) take(line rows.Line) bool {
 	if c.rows == 0 {
 		c.first = line.Number
-		if line.Number > 1 && bytes.HasPrefix(line.Bytes, []byte("\ufeff")) {
-			// Only an input's first bytes may be a mark. In front of a message it would pass for one.
-			c.first, c.lines, c.data = line.Number-1, 1, append(c.data, '\n')
+		if line.Number == 1 && bytes.HasPrefix(line.Bytes, []byte(mark)) {
+			c.data = append(c.data, mark...) // the reader has left one mark out, and so does ingest: the second stays in its row
 		}
 	}
 	gap := line.Number - c.first - c.lines

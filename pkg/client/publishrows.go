@@ -23,8 +23,9 @@ type Row struct {
 	Line []byte // Line is the row, published as it is. It is copied.
 	// ID tells the row from every other input of its job, and is the same whenever the row is published again. Two rows with different bytes
 	// must not share one: the second would be dropped.
-	ID     string
-	Number int // Number is the line that faults name, from 1; 0 or less: 1.
+	ID string
+	// Number is the line that faults name, from 1; 0 or less: 1. Above 1 the row is taken for a line of a file, as [rows.Part] has them.
+	Number int
 }
 
 // PublishRows publishes rows one message each and returns how many there were, once the bus has acknowledged all of them; published, when not

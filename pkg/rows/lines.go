@@ -68,13 +68,33 @@ func Payload(payload []byte) (lines iter.Seq[Line], compacted bool) {
 		start := bytes.IndexByte(text, '{')
 		return only(Line{compact(object), 1 + bytes.Count(text[:start], []byte{'\n'})}), true
 	}
+	return joined(newSplitter(payload), len(payload)), false
+}
+
+// Part yields what a message holds that is a part of a file, from the file's line first on: what [Reader] yields there,
+// under the numbers that count from the part's own first line. So it is of no matter where a file is cut: only the
+// file's very first bytes can be a byte order mark or another encoding, and an object over several lines is never a
+// row, whether it stands alone in its part or not.
+func Part(payload []byte, first int) iter.Seq[Line] {
+	if first > 1 {
+		return joined(&splitter{rest: payload}, len(payload))
+	}
+	if isForeign(payload) {
+		return only(Line{payload, 1})
+	}
+	return joined(newSplitter(payload), len(payload))
+}
+
+// joined yields the lines of a splitter, those of an object together. It may be ranged over more than once.
+func joined(from *splitter, limit int) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
-		for j := (joiner{physical: newSplitter(payload).next, limit: len(payload)}); ; {
+		source := *from
+		for j := (joiner{physical: source.next, limit: limit}); ; {
 			if line, err := j.next(); err != nil || !yield(line) {
 				return
 			}
 		}
-	}, false
+	}
 }
 
 func only(line Line) iter.Seq[Line] { return func(yield func(Line) bool) { yield(line) } }

@@ -77,6 +77,28 @@ func TestPayloadCompactsExactlyOneObject(t *testing.T) {
 	}
 }
 
+func TestAPartOfAFileIsReadAsTheFileIs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		payload string
+		first   int
+		want    string
+	}{
+		"a mark where the file begins":       {"\ufeffa\nb", 1, "1:a|2:b"},
+		"a mark behind the file's own":       {"\ufeff\ufeffa", 1, "1:\ufeffa"},
+		"a mark where a later part begins":   {"\ufeffa\nb", 7, "1:\ufeffa|2:b"},
+		"a pretty object alone":              {"\n{\n\"a\":1\n}\n", 7, "2:{\n\"a\":1\n}"},
+		"a pretty object alone in the file":  {"{\n\"a\":1\n}\n", 1, "1:{\n\"a\":1\n}"},
+		"a file in UTF-16":                   {"\xff\xfea\x00\n\x00b\x00", 1, "1:\xff\xfea\x00\n\x00b\x00"},
+		"lines of a file that is not UTF-16": {"\x00{\n\x00}", 2, "1:\x00{|2:\x00}"},
+	} {
+		part := rows.Part([]byte(c.payload), c.first)
+		if got := joined(part); got != c.want || joined(part) != got {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // readAll drains a reader into the form of numbered; a line that is too long becomes "number!size".
 func readAll(r *rows.Reader) (string, error) {
 	var out []string
@@ -208,6 +230,9 @@ func FuzzReader(f *testing.F) {
 		lines, compacted := rows.Payload(input)
 		if unlimited, err := readAll(rows.NewReader(bytes.NewReader(input), len(input)+1)); errors.Is(err, io.EOF) && !compacted && unlimited != joined(lines) {
 			t.Fatalf("reader %q, payload %q", unlimited, joined(lines))
+		}
+		if unlimited, err := readAll(rows.NewReader(bytes.NewReader(input), len(input)+1)); errors.Is(err, io.EOF) && unlimited != joined(rows.Part(input, 1)) {
+			t.Fatalf("reader %q, part %q", unlimited, joined(rows.Part(input, 1)))
 		}
 	})
 }
