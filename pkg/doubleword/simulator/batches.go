@@ -10,7 +10,7 @@ func (s *Simulator) onBatch(w http.ResponseWriter, r *http.Request, act func(b *
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "batch")
+	id, err := s.pathID(r, "batch")
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Simulator) deleteBatch(w http.ResponseWriter, r *http.Request, _ call) 
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "batch")
+	id, err := s.pathID(r, "batch")
 	if err != nil {
 		return err
 	}

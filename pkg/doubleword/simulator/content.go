@@ -88,14 +88,14 @@ func (rd *reading) write(w http.ResponseWriter, rows []uint32) error {
 
 // fileContent answers GET /v1/files/{id}/content with the header table of the contract, 3.4.
 func (s *Simulator) fileContent(w http.ResponseWriter, r *http.Request, c call) error {
-	q, err := parseQuery(r.URL.Query(), "skip", "limit", "search")
+	q, err := s.contentQuery(r.URL.Query(), c, "skip", "limit", "search")
 	if err == nil {
 		err = s.authorize(r)
 	}
 	if err != nil {
 		return err
 	}
-	id, err := pathID(r, "file")
+	id, err := s.pathID(r, "file")
 	if err != nil {
 		return err
 	}
@@ -124,6 +124,10 @@ func (s *Simulator) fileContent(w http.ResponseWriter, r *http.Request, c call) 
 // stream sends the body; what fails from here on can only break it off.
 func (s *Simulator) stream(w http.ResponseWriter, rd reading, rows []uint32, c call) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	s.misstate(w.Header(), c)
+	if s.emptied(w.Header(), c) {
+		rows = nil
+	}
 	w.WriteHeader(http.StatusOK)
 	if f, ok := s.faultAt(FaultShortBody, c); ok {
 		w = &shortBody{ResponseWriter: w, left: f.Bytes, clean: f.Clean}

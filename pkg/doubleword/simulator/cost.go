@@ -54,7 +54,7 @@ func (s *Simulator) costEstimate(w http.ResponseWriter, r *http.Request, _ call)
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "file")
+	id, err := s.pathID(r, "file")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Simulator) batchAnalytics(w http.ResponseWriter, r *http.Request, _ cal
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "batch")
+	id, err := s.pathID(r, "batch")
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,12 @@ func (s *Simulator) createBatch(w http.ResponseWriter, r *http.Request, c call) 
 	if f, ok := s.faultAt(FaultCreateRefused, c); ok {
 		return f.refusal()
 	}
-	object, err := s.commitCreate(q, fileID)
+	if f, ok := s.faultAt(FaultCreateLate, c); ok {
+		if done, err := s.delayCreate(f, q, fileID, c); done {
+			return err
+		}
+	}
+	object, err := s.commitCreate(q, fileID, c)
 	if err != nil {
 		return err
 	}
@@ -93,6 +98,17 @@ func (s *Simulator) createBatch(w http.ResponseWriter, r *http.Request, c call) 
 	return replyJSON(w, http.StatusCreated, object)
 }
 
+// delayCreate waits, whether or not the client does; or creates behind a refusal that is given at once.
+func (s *Simulator) delayCreate(f Fault, q createRequest, fileID string, c call) (done bool, err error) {
+	if f.Status == 0 {
+		return !s.wait(f.Delay), errClosed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.later(f.Delay, func() { _, _ = s.commitCreate(q, fileID, c) }) // nobody waits for the answer
+	return true, f.refusal()
+}
+
 func (s *Simulator) checkCreate(q createRequest) (string, error) {
 	if !slices.Contains(s.cfg.Windows, *q.CompletionWindow) {
 		return "", badRequest("Unsupported completion_window '%s'. Allowed: %s", *q.CompletionWindow, strings.Join(s.cfg.Windows, ", "))
@@ -100,14 +116,16 @@ func (s *Simulator) checkCreate(q createRequest) (string, error) {
 	if !slices.Contains(endpoints(), *q.Endpoint) {
 		return "", badRequest("Unsupported endpoint '%s'. Allowed: %s", *q.Endpoint, strings.Join(endpoints(), ", "))
 	}
-	id, ok := parseUUID(*q.InputFileID)
+	s.mu.Lock()
+	id, ok := s.state.ownID(*q.InputFileID)
+	s.mu.Unlock()
 	if !ok {
 		return "", badRequest("Invalid input_file_id format: '%s' is not a UUID", *q.InputFileID)
 	}
 	return id, nil
 }
 
-func (s *Simulator) commitCreate(q createRequest, fileID string) (batchObject, error) {
+func (s *Simulator) commitCreate(q createRequest, fileID string, c call) (batchObject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.state.liveFile(fileID)
@@ -121,7 +139,7 @@ func (s *Simulator) commitCreate(q createRequest, fileID string) (batchObject, e
 		}
 	}
 	now := time.Now()
-	opened := s.openedBatch(q, f, now)
+	opened := s.openedBatch(q, f, now, c)
 	if err := s.commit(event{Kind: evCreated, At: now, Batch: opened}); err != nil {
 		return batchObject{}, err
 	}
@@ -132,7 +150,7 @@ func (s *Simulator) commitCreate(q createRequest, fileID string) (batchObject, e
 }
 
 // openedBatch is the create as the journal keeps it. The caller holds s.mu.
-func (s *Simulator) openedBatch(q createRequest, f *file, now time.Time) *batchOpened {
+func (s *Simulator) openedBatch(q createRequest, f *file, now time.Time, c call) *batchOpened {
 	window, _ := time.ParseDuration(*q.CompletionWindow) // Config.check has parsed it
 	metadata := map[string]string{}
 	for key, value := range q.Metadata {
@@ -141,7 +159,7 @@ func (s *Simulator) openedBatch(q createRequest, f *file, now time.Time) *batchO
 		}
 	}
 	return &batchOpened{
-		ID: s.newID("batch", now), OutputID: s.newID("output", now), ErrorID: s.newID("error", now),
+		ID: s.callersID("batch", now, c), OutputID: s.callersID("output", now, c), ErrorID: s.callersID("error", now, c),
 		FileID: f.ID, Endpoint: *q.Endpoint, Window: *q.CompletionWindow, Metadata: metadata, Rows: f.Rows,
 		ExpiresAt: now.Add(window), Seed: s.cfg.Seed, FailureRate: s.cfg.FailureRate,
 	}

@@ -35,10 +35,16 @@ type event struct {
 	// Ran is how many rows of todo ran; the three lists name those among them that did not simply complete.
 	Ran    int      `json:"ran,omitempty"`
 	Failed []uint32 `json:"failed,omitempty"`
-	Held   []uint32 `json:"held,omitempty"`
+	Holds  []hold   `json:"holds,omitempty"`
 	Lost   []uint32 `json:"lost,omitempty"`
 	// Rows are the rows of a retry or a late commit.
 	Rows []uint32 `json:"rows,omitempty"`
+}
+
+// hold is a row that ran and is committed some time later.
+type hold struct {
+	Row   uint32        `json:"row"`
+	Delay time.Duration `json:"delay"`
 }
 
 // apply makes one event true. It is deterministic and takes no clock: times are in the event.

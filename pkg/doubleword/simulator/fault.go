@@ -8,40 +8,9 @@ import (
 	"time"
 )
 
-// FaultKind names what goes wrong.
-type FaultKind string
-
-// The faults. Each lists the Fault fields it reads beside the selectors.
-const (
-	// FaultCreateReplyLost creates the batch and drops the connection, or replies Status when that is set.
-	FaultCreateReplyLost FaultKind = "create_reply_lost"
-	// FaultCreateRefused refuses POST /v1/batches with Status and Text, and creates nothing.
-	FaultCreateRefused FaultKind = "create_refused"
-	// FaultUploadRefused refuses POST /v1/files with Status and Text, and stores nothing.
-	FaultUploadRefused FaultKind = "upload_refused"
-	// FaultListLag makes both lists blind to what is younger than Delay, like a replica that lags.
-	FaultListLag FaultKind = "list_lag"
-	// FaultShortBody breaks a file's content off after Bytes bytes; Clean ends it as if it were whole.
-	FaultShortBody FaultKind = "short_body"
-	// FaultStatus answers Route with Status and Text before anything else looks at the call. An empty Text is
-	// the provider's own for that status; 502 and 504 are HTML.
-	FaultStatus FaultKind = "status"
-	// FaultMissingRow counts the rows of CustomIDs as completed and puts them into neither file. Nth counts batches.
-	FaultMissingRow FaultKind = "missing_row"
-	// FaultLateRow commits the rows of CustomIDs Delay after they ran, at the place they ran: behind a cursor
-	// that has passed. Nth counts batches.
-	FaultLateRow FaultKind = "late_row"
-)
-
-// The three refusals that the provider sends as 429, told apart by their text alone (contract, 1.4).
-const (
-	TextUploadSlots = "Too many file uploads in progress. Please retry later."
-	TextCapacity    = "Insufficient capacity for 24h completion window. Please try again later or use a longer completion window."
-	TextUnverified  = "Unverified accounts can submit at most 24000 requests per 24h completion window."
-)
-
-// Fault is one thing that goes wrong at selected calls. A call is selected when it is the Nth to (Nth+Count-1)th
-// on its route, counted over the simulator's whole life, restarts included.
+// Fault is one thing that goes wrong at selected calls, batches or rows; its kind says which of the three. What is
+// counted is selected when it is the Nth to (Nth+Count-1)th: calls on their route, batches in the order of creation,
+// both over the simulator's whole life, restarts included. Any number of faults can be combined.
 type Fault struct {
 	// Kind is what goes wrong.
 	Kind FaultKind
@@ -57,36 +26,40 @@ type Fault struct {
 	// Status and Text are the reply.
 	Status int
 	Text   string
-	// Delay is the lag of a list, or of a late row.
+	// Delay is the lag of a list, or of a late row, or how long a state lasts.
 	Delay time.Duration
 	// Bytes is where a body breaks off; Clean hides the break from the transport.
 	Bytes int64
 	Clean bool
+	// Rows is a number of rows or lines; the kind says of which.
+	Rows int
 	// CustomIDs are the rows concerned, as sent or as what follows the first "~" of what was sent: batchbus puts
 	// a row's place and "~" before the id.
 	CustomIDs []string
 }
 
 func (f Fault) check() error {
+	if _, ok := scopes()[f.Kind]; !ok {
+		return fmt.Errorf("fault %q: unknown kind", f.Kind)
+	}
+	if f.Share < 0 || f.Share > 1 || f.Delay < 0 || f.Bytes < 0 || f.Rows < 0 {
+		return fmt.Errorf("fault %s: share must be 0 to 1; delay, bytes and rows must not be negative", f.Kind)
+	}
 	switch f.Kind {
-	case FaultCreateReplyLost, FaultListLag, FaultShortBody, FaultMissingRow, FaultLateRow:
-		return nil
 	case FaultCreateRefused, FaultUploadRefused:
 		if f.Status < http.StatusBadRequest {
 			return fmt.Errorf("fault %s: status %d is no refusal", f.Kind, f.Status)
 		}
-		return nil
 	case FaultStatus:
 		if f.Route == "" || f.Status == 0 {
 			return fmt.Errorf("fault %s: needs a route and a status", f.Kind)
 		}
-		return nil
 	default:
-		return fmt.Errorf("fault %q: unknown kind", f.Kind)
 	}
+	return nil
 }
 
-// hits tells whether the nth call on route is selected.
+// hits tells whether the nth call on route, or the nth batch, is selected.
 func (f Fault) hits(kind FaultKind, route string, nth int, seed uint64) bool {
 	if f.Kind != kind || (f.Route != "" && f.Route != route) {
 		return false
@@ -98,28 +71,24 @@ func (f Fault) hits(kind FaultKind, route string, nth int, seed uint64) bool {
 	if nth < first || (count > 0 && nth >= first+count) {
 		return false
 	}
-	return f.Share <= 0 || unitFloat(mix(mix(seed, hashString(string(kind)+route)), uint64(nth))) < f.Share
-}
-
-// call is one request's place in the simulator's life: faults and ledger count by it.
-type call struct {
-	route string
-	nth   int
-}
-
-// faultAt returns the first configured fault of the kind that hits the call.
-func (s *Simulator) faultAt(kind FaultKind, c call) (Fault, bool) {
-	i := slices.IndexFunc(s.cfg.Faults, func(f Fault) bool { return f.hits(kind, c.route, c.nth, s.cfg.Seed) })
-	if i < 0 {
-		return Fault{}, false
+	if f.Share <= 0 || (scopes()[kind] == ofRows && len(f.CustomIDs) == 0) {
+		return true
 	}
-	return s.cfg.Faults[i], true
+	return unitFloat(mix(mix(seed, hashString(string(kind)+route)), uint64(nth))) < f.Share
 }
 
-// faultyRows returns the rows of the nth batch that a fault of the kind concerns.
-func (s *Simulator) faultyRows(kind FaultKind, nth int) (Fault, bool) {
-	f, ok := s.faultAt(kind, call{nth: nth})
-	return f, ok && len(f.CustomIDs) > 0
+// hitsRow tells whether a fault that hits the batch concerns one row of it.
+func (f Fault) hitsRow(b *batch, n uint32, customID string) bool {
+	if len(f.CustomIDs) > 0 {
+		return f.names(customID)
+	}
+	return f.Share <= 0 || unitFloat(mix(mix(b.Seed, hashString(string(f.Kind)+b.ID)), uint64(n))) < f.Share
+}
+
+// names tells whether the fault names a row.
+func (f Fault) names(customID string) bool {
+	_, after, marked := strings.Cut(customID, "~")
+	return slices.Contains(f.CustomIDs, customID) || (marked && slices.Contains(f.CustomIDs, after))
 }
 
 // refusal is the reply of a fault that refuses.
@@ -130,8 +99,48 @@ func (f Fault) refusal() error {
 	return refuse(f.Status, "%s", f.Text)
 }
 
-// names tells whether the fault concerns a row.
-func (f Fault) names(customID string) bool {
-	_, after, marked := strings.Cut(customID, "~")
-	return slices.Contains(f.CustomIDs, customID) || (marked && slices.Contains(f.CustomIDs, after))
+// call is one request's place in the simulator's life: faults and ledger count by it.
+type call struct {
+	route string
+	nth   int
+}
+
+// faultAt returns the first configured fault of the kind that hits the call.
+func (s *Simulator) faultAt(kind FaultKind, c call) (Fault, bool) {
+	for _, f := range *s.faults.Load() {
+		if f.hits(kind, c.route, c.nth, s.cfg.Seed) {
+			return f, true
+		}
+	}
+	return Fault{}, false
+}
+
+// batchFault returns the first configured fault of the kind that hits the batch.
+func (s *Simulator) batchFault(kind FaultKind, b *batch) (Fault, bool) {
+	return s.faultAt(kind, call{nth: b.nth})
+}
+
+// rowFaults returns the configured faults of rows that hit the batch.
+func (s *Simulator) rowFaults(b *batch) []Fault {
+	var found []Fault
+	for _, f := range *s.faults.Load() {
+		if scopes()[f.Kind] == ofRows && f.hits(f.Kind, "", b.nth, s.cfg.Seed) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// SetFaults replaces Config.Faults while the simulator runs: an outage begins, or is over. What they did stays done.
+// On an error nothing changes. Safe for concurrent use.
+func (s *Simulator) SetFaults(faults ...Fault) error {
+	for _, f := range faults {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	faults = slices.Clone(faults)
+	s.faults.Store(&faults)
+	s.resume()
+	return nil
 }

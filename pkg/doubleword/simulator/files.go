@@ -58,7 +58,7 @@ func (s *Simulator) getFile(w http.ResponseWriter, r *http.Request, _ call) erro
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "file")
+	id, err := s.pathID(r, "file")
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Simulator) deleteFile(w http.ResponseWriter, r *http.Request, _ call) e
 	if err := s.authorize(r); err != nil {
 		return err
 	}
-	id, err := pathID(r, "file")
+	id, err := s.pathID(r, "file")
 	if err != nil {
 		return err
 	}

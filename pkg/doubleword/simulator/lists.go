@@ -36,6 +36,7 @@ func (s *Simulator) listFiles(w http.ResponseWriter, r *http.Request, c call) er
 	if err != nil {
 		return err
 	}
+	q = s.faultyPage(q, c)
 	out := list[fileObject]{Object: "list", Data: []fileObject{}}
 	s.mu.Lock()
 	matches := s.matchingFiles(q, s.visibleUntil(c))
@@ -49,6 +50,14 @@ func (s *Simulator) listFiles(w http.ResponseWriter, r *http.Request, c call) er
 		out.FirstID, out.LastID = out.Data[0].ID, out.Data[n-1].ID
 	}
 	return replyJSON(w, http.StatusOK, out)
+}
+
+// faultyPage forgets where the page begins when a fault wants that.
+func (s *Simulator) faultyPage(q query, c call) query {
+	if _, ok := s.faultAt(FaultAfterIgnored, c); ok {
+		q.after = ""
+	}
+	return q
 }
 
 // visibleUntil is the creation time up to which a list sees; a lagging replica sees less.
@@ -86,7 +95,7 @@ func (s *Simulator) listBatches(w http.ResponseWriter, r *http.Request, c call) 
 	if err != nil {
 		return err
 	}
-	out, chosen, err := s.batchPage(q, c)
+	out, chosen, err := s.batchPage(s.faultyPage(q, c), c)
 	if err != nil {
 		return err
 	}

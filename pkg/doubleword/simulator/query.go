@@ -17,7 +17,7 @@ type query struct {
 	skip          int
 	search        string
 	status        string
-	after         string // "" when it is no UUID: the provider ignores it
+	after         string // the provider ignores what it does not know
 	order         string
 	purpose       string
 	windows       string
@@ -57,7 +57,10 @@ func (q *query) set(key, value string) error {
 	case "status":
 		q.status = value
 	case "after":
-		q.after, _ = parseUUID(value)
+		q.after = value
+		if id, ok := parseUUID(value); ok {
+			q.after = id
+		}
 	case "order":
 		q.order = value
 		err = oneOf(value, "asc", "desc")

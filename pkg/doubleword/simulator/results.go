@@ -8,14 +8,14 @@ import (
 
 // batchResults answers GET /v1/batches/{id}/results: every row in input order, in every state (contract, 3.6).
 func (s *Simulator) batchResults(w http.ResponseWriter, r *http.Request, c call) error {
-	q, err := parseQuery(r.URL.Query(), "skip", "limit", "search", "status")
+	q, err := s.contentQuery(r.URL.Query(), c, "skip", "limit", "search", "status")
 	if err == nil {
 		err = s.authorize(r)
 	}
 	if err != nil {
 		return err
 	}
-	id, err := pathID(r, "batch")
+	id, err := s.pathID(r, "batch")
 	if err != nil {
 		return err
 	}

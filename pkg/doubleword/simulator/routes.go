@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // handler answers one call, or returns what replyError shall say.
@@ -47,17 +48,60 @@ func (s *Simulator) recorded(pattern string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.record(pattern)
 		if err == nil {
-			if f, ok := s.faultAt(FaultStatus, c); ok {
-				err = f.refusal()
-			}
+			err = s.refusedAtOnce(r, c)
 		}
+		out := s.edited(w, c)
 		if err == nil {
-			err = h(w, r, c)
+			err = h(out, r, c)
 		}
 		if err != nil {
-			replyError(w, err)
+			replyError(out, err)
 		}
+		out.finish()
 	}
+}
+
+// refusedAtOnce holds the faults that keep a call from its handler.
+func (s *Simulator) refusedAtOnce(r *http.Request, c call) error {
+	if f, ok := s.faultAt(FaultStatus, c); ok {
+		return f.refusal()
+	}
+	if f, ok := s.faultAt(FaultNotFound, c); ok && (f.Route != "" || looksUp(c.route)) {
+		return s.hidden(r, f)
+	}
+	return nil
+}
+
+// looksUp tells whether a route reads one thing by its id.
+func looksUp(route string) bool {
+	return strings.HasPrefix(route, "GET ") && strings.Contains(route, "{id}")
+}
+
+// hidden answers that a thing is not there: always, or while it is younger than the fault's delay.
+func (s *Simulator) hidden(r *http.Request, f Fault) error {
+	noun := "Batch"
+	if strings.HasPrefix(r.URL.Path, "/v1/files") {
+		noun = "File"
+	}
+	id := r.PathValue("id")
+	if f.Delay > 0 && time.Since(s.madeAt(id)) >= f.Delay {
+		return nil
+	}
+	return notFound(noun, id)
+}
+
+// madeAt is when a file or batch was made, zero for what never was.
+func (s *Simulator) madeAt(id string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, _ = s.state.ownID(id)
+	if b, ok := s.state.batches[id]; ok {
+		return b.createdAt
+	}
+	if f, ok := s.state.files[id]; ok {
+		return f.createdAt
+	}
+	return time.Time{}
 }
 
 // authorize wants "Bearer", one space and a known key, untrimmed. Every failure reads the same.
@@ -81,9 +125,11 @@ func replyJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// pathID reads the {id} of the path, a bare UUID.
-func pathID(r *http.Request, noun string) (string, error) {
-	id, ok := parseUUID(r.PathValue("id"))
+// pathID reads the {id} of the path, a bare UUID, or what was made with a prefix.
+func (s *Simulator) pathID(r *http.Request, noun string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.state.ownID(r.PathValue("id"))
 	if !ok {
 		return "", badRequest("Invalid %s ID format: '%s' is not a UUID", noun, r.PathValue("id"))
 	}

@@ -31,9 +31,10 @@ func (b *batch) ran(ev event) error {
 	}
 	for _, row := range b.todo[b.next : b.next+ev.Ran] {
 		failed := slices.Contains(ev.Failed, row)
+		held := slices.IndexFunc(ev.Holds, func(h hold) bool { return h.Row == row })
 		switch {
-		case slices.Contains(ev.Held, row):
-			b.hold(row, failed, ev.At)
+		case held >= 0:
+			b.hold(row, failed, ev.At.Add(ev.Holds[held].Delay))
 		case slices.Contains(ev.Lost, row):
 			b.states[row] = rowLost
 			b.lost++
@@ -59,13 +60,18 @@ func (b *batch) finish(row uint32, failed bool) {
 	b.completed = append(b.completed, row)
 }
 
-func (b *batch) hold(row uint32, failed bool, at time.Time) {
+func (b *batch) hold(row uint32, failed bool, due time.Time) {
 	place := len(b.completed)
 	if failed {
 		place = len(b.failed)
 	}
 	b.states[row] = rowHeld
-	b.held = append(b.held, heldRow{row: row, place: place, failed: failed, at: at})
+	b.held = append(b.held, heldRow{row: row, place: place, failed: failed, due: due})
+}
+
+// nextHeld is when the next held row is due.
+func (b *batch) nextHeld() time.Time {
+	return slices.MinFunc(b.held, func(a, b heldRow) int { return a.due.Compare(b.due) }).due
 }
 
 // late commits held rows at the places they ran, which moves every later line by one.

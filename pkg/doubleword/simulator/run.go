@@ -26,6 +26,18 @@ func (s *Simulator) start(b *batch) {
 	s.running.Go(func() { s.run(b) })
 }
 
+// later runs act after a while, unless the simulator stops first. The caller holds s.mu.
+func (s *Simulator) later(d time.Duration, act func()) {
+	if s.closed {
+		return
+	}
+	s.running.Go(func() {
+		if s.wait(d) {
+			act()
+		}
+	})
+}
+
 // resume starts what an earlier process left unfinished.
 func (s *Simulator) resume() {
 	s.mu.Lock()
@@ -92,7 +104,7 @@ func (s *Simulator) nextChunk(b *batch) (chunk, time.Time, bool) {
 		b.running = false
 		return chunk{}, time.Time{}, false
 	}
-	return chunk{}, b.held[0].at.Add(s.lateDelay(b)), true
+	return chunk{}, b.nextHeld(), true
 }
 
 func (s *Simulator) release(b *batch) {
@@ -157,8 +169,7 @@ func (s *Simulator) outcomes(b *batch, c chunk, ev *event) error {
 		return err
 	}
 	defer rows.close()
-	late, anyLate := s.faultyRows(FaultLateRow, b.nth)
-	missing, anyMissing := s.faultyRows(FaultMissingRow, b.nth)
+	faults := s.rowFaults(b)
 	for i, n := range c.rows {
 		line, err := rows.line(n)
 		if err != nil {
@@ -168,22 +179,33 @@ func (s *Simulator) outcomes(b *batch, c chunk, ev *event) error {
 		if b.failure(row, c.attempts[i]).kind != "" {
 			ev.Failed = append(ev.Failed, n)
 		}
-		if anyLate && c.round == 0 && late.names(row.customID()) {
-			ev.Held = append(ev.Held, n)
-		}
-		if anyMissing && missing.names(row.customID()) {
-			ev.Lost = append(ev.Lost, n)
+		for _, f := range faults {
+			if f.hitsRow(b, n, row.customID()) {
+				ev.befall(f, n, c.round)
+			}
 		}
 	}
 	return nil
 }
 
+// befall notes what a fault does to a row that just ran.
+func (ev *event) befall(f Fault, n uint32, round int) {
+	switch f.Kind {
+	case FaultLateRow:
+		if round == 0 {
+			ev.Holds = append(ev.Holds, hold{Row: n, Delay: f.Delay})
+		}
+	case FaultMissingRow:
+		ev.Lost = append(ev.Lost, n)
+	default:
+	}
+}
+
 // commitLate commits held rows whose delay is over. The caller holds s.mu.
 func (s *Simulator) commitLate(b *batch, now time.Time) error {
 	var rows []uint32
-	delay := s.lateDelay(b)
 	for _, h := range b.held {
-		if now.Sub(h.at) >= delay {
+		if !now.Before(h.due) {
 			rows = append(rows, h.row)
 		}
 	}
@@ -191,9 +213,4 @@ func (s *Simulator) commitLate(b *batch, now time.Time) error {
 		return nil
 	}
 	return s.commit(event{Kind: evLate, At: now, ID: b.ID, Rows: rows})
-}
-
-func (s *Simulator) lateDelay(b *batch) time.Duration {
-	f, _ := s.faultyRows(FaultLateRow, b.nth)
-	return f.Delay
 }

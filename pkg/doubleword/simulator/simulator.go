@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +25,7 @@ type Simulator struct {
 	words   []string
 	stop    chan struct{}
 	running sync.WaitGroup
+	faults  atomic.Pointer[[]Fault]
 
 	mu      sync.Mutex // guards what follows; never held while waiting
 	state   *state
@@ -40,6 +43,8 @@ func New(cfg Config) (*Simulator, error) {
 	s := &Simulator{
 		cfg: cfg, dir: cfg.Dir, stop: make(chan struct{}), state: newState(), words: strings.Fields(vocabulary),
 	}
+	faults := slices.Clone(cfg.Faults)
+	s.faults.Store(&faults)
 	s.mux = s.routes()
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -124,6 +129,18 @@ func (s *Simulator) newID(kind string, now time.Time) string {
 	s.state.identifiers++
 	h := mix(mix(s.cfg.Seed, hashString(kind)), s.state.identifiers)
 	return string(appendUUID(nil, mix(h, uint64(now.UnixNano())), mix(h, s.state.identifiers)))
+}
+
+// callersID is the id of something that a call makes.
+func (s *Simulator) callersID(kind string, now time.Time, c call) string {
+	id := s.newID(kind, now)
+	if _, ok := s.faultAt(FaultPrefixedIDs, c); !ok {
+		return id
+	}
+	if kind == "batch" {
+		return "batch_" + id
+	}
+	return "file-" + id
 }
 
 // ServeHTTP answers the provider's routes under /v1/ and the simulator's own under /_simulator/.

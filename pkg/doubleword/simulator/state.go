@@ -106,7 +106,7 @@ type heldRow struct {
 	row    uint32
 	place  int
 	failed bool
-	at     time.Time
+	due    time.Time
 }
 
 // state is everything a client can observe. Only apply changes it, one journalled event at a time, so replaying
@@ -122,6 +122,16 @@ type state struct {
 
 func newState() *state {
 	return &state{files: map[string]*file{}, batches: map[string]*batch{}, ledger: emptyLedger()}
+}
+
+// ownID reads an id as clients send it: a UUID in any spelling, or exactly the prefixed id of something.
+func (st *state) ownID(id string) (string, bool) {
+	if bare, ok := parseUUID(id); ok {
+		return bare, true
+	}
+	_, isFile := st.files[id]
+	_, isBatch := st.batches[id]
+	return id, isFile || isBatch
 }
 
 // liveFile returns a file that was not deleted.

@@ -68,7 +68,7 @@ func (s *Simulator) uploadFile(w http.ResponseWriter, r *http.Request, c call) e
 		spool.discard()
 		return err
 	}
-	return s.storeUpload(w, u)
+	return s.storeUpload(w, u, c)
 }
 
 func tooLarge(limit int64) error {
@@ -202,19 +202,19 @@ func (u *upload) opened(id string, now time.Time) *fileOpened {
 }
 
 // storeUpload makes the upload exist: rows on disk, then the journal, then the reply.
-func (s *Simulator) storeUpload(w http.ResponseWriter, u *upload) error {
-	object, err := s.commitUpload(u)
+func (s *Simulator) storeUpload(w http.ResponseWriter, u *upload, c call) error {
+	object, err := s.commitUpload(u, c)
 	if err != nil {
 		return err
 	}
 	return replyJSON(w, http.StatusCreated, object)
 }
 
-func (s *Simulator) commitUpload(u *upload) (fileObject, error) {
+func (s *Simulator) commitUpload(u *upload, c call) (fileObject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	opened := u.opened(s.newID("file", now), now)
+	opened := u.opened(s.callersID("file", now, c), now)
 	rows, err := u.spool.keep(s.spools, spoolName(opened.ID))
 	if err != nil {
 		return fileObject{}, err
