@@ -1,0 +1,109 @@
+package queues
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// Set puts a field, by its name such as retry.max_attempts, into the fields of a record, from the text that people give: lists are separated by
+// commas. The value is not checked, its kind is.
+func Set(fields map[string]any, name, text string) error {
+	kind, ok := fieldType(reflect.TypeFor[events.Policy](), name)
+	if !ok {
+		return fmt.Errorf("%s: a policy has no such field: there are %s", name, strings.Join(Fields(), ", "))
+	}
+	value, err := valueOf(kind, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	outer, inner, nested := strings.Cut(name, ".")
+	if !nested {
+		fields[name] = value
+		return nil
+	}
+	within, _ := fields[outer].(map[string]any)
+	if within == nil {
+		within = make(map[string]any)
+		fields[outer] = within
+	}
+	within[inner] = value
+	return nil
+}
+
+// Unset takes a field out, so that it is as by default. One that is not there is no error.
+func Unset(fields map[string]any, name string) error {
+	if _, ok := fieldType(reflect.TypeFor[events.Policy](), name); !ok && !isObject(name) {
+		return fmt.Errorf("%s: a policy has no such field: there are %s", name, strings.Join(Fields(), ", "))
+	}
+	outer, inner, nested := strings.Cut(name, ".")
+	if !nested {
+		delete(fields, name)
+	} else if within, ok := fields[outer].(map[string]any); ok {
+		delete(within, inner)
+	}
+	return nil
+}
+
+func isObject(name string) bool {
+	for _, field := range Fields() {
+		if strings.HasPrefix(field, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// Fields are the names of a policy's fields, in its order.
+func Fields() []string { return fieldNames(reflect.TypeFor[events.Policy](), "") }
+
+func fieldNames(t reflect.Type, prefix string) (names []string) {
+	for f := range t.Fields() {
+		name := prefix + jsonName(&f)
+		if f.Type.Kind() == reflect.Struct {
+			names = append(names, fieldNames(f.Type, name+".")...)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
+	outer, inner, nested := strings.Cut(name, ".")
+	for f := range t.Fields() {
+		switch {
+		case jsonName(&f) != outer || nested != (f.Type.Kind() == reflect.Struct):
+		case nested:
+			return fieldType(f.Type, inner)
+		default:
+			return f.Type, true
+		}
+	}
+	return nil, false
+}
+
+func jsonName(f *reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// valueOf reads a text as what a field of the type holds.
+func valueOf(t reflect.Type, text string) (any, error) {
+	switch {
+	case t.Kind() == reflect.String:
+		return text, nil
+	case t.Kind() == reflect.Slice && text == "":
+		return []string{}, nil
+	case t.Kind() == reflect.Slice:
+		return strings.Split(text, ","), nil
+	}
+	value := reflect.New(t)
+	if err := json.Unmarshal([]byte(text), value.Interface()); err != nil {
+		return nil, fmt.Errorf("%.80q is no %s", text, map[bool]string{true: "true or false", false: "whole number"}[t.Kind() == reflect.Bool])
+	}
+	return value.Elem().Interface(), nil
+}
