@@ -65,6 +65,8 @@ type OpenJob struct {
 	InputSHA256  string `json:"input_sha256,omitempty"` // hex, of the publisher's files
 	// Fixes names the job whose refused rows this one is to take up.
 	Fixes *JobRef `json:"fixes,omitempty"`
+	// Policy holds the fields of [Policy] that are to differ from the queue's. Window and DefaultModel are the same as fields in it.
+	Policy json.RawMessage `json:"policy,omitempty"`
 }
 
 // SealJob asks for a job to be sealed. ExpectedRows is how many rows were published, nil when that is not said.
@@ -100,6 +102,7 @@ type JobStatus struct {
 	Description    string     `json:"description,omitempty"`
 	InputSHA256    string     `json:"input_sha256,omitempty"`
 	Fixes          *JobRef    `json:"fixes,omitempty"`
+	Retries        *JobRef    `json:"retries,omitempty"`
 	Policy         Policy     `json:"policy"`
 	Hold           *Hold      `json:"hold,omitempty"`
 	Rows           int        `json:"rows"` // planned or refused so far
@@ -138,7 +141,8 @@ type RemoteBatch struct {
 
 // APIPayload is what an endpoint takes or answers.
 type APIPayload interface {
-	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError | ResumeJobs | Resumed | EndHold | Batch
+	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError | ResumeJobs | Resumed | EndHold | Batch |
+		GetQueue | PutQueue | ListQueues | QueueStatus | QueueList | RetryJob | Retried
 }
 
 // EncodeAPI returns the JSON of v.

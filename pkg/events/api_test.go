@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/batchbus/batchbus/pkg/events"
@@ -23,6 +24,9 @@ func apiVectors() []vector {
 		Batches: []events.Batch{batch}, More: true,
 	}
 	listed := status
+	queue := events.QueueStatus{
+		Queue: "night", Policy: done.Policy, Record: json.RawMessage(`{"key":"night"}`), Fault: "none", Revision: 17, ChangedAt: new(at(3)),
+	}
 	listed.Batches, listed.More, listed.Hold = nil, false, nil
 	return []vector{
 		apiVector("ref", ref),
@@ -41,6 +45,19 @@ func apiVectors() []vector {
 			{Queue: "default", Job: "nightly", Code: events.HoldRowsOlder, Ended: true},
 			{Queue: "default", Job: "nightly", Batch: "5-1", Code: events.HoldBusOlder, Why: "it ends by adopt or abandon"},
 		}}),
+		apiVector("open_policy", events.OpenJob{JobRef: ref, Policy: json.RawMessage(`{"retry":{"max_attempts":3}}`)}),
+		apiVector("retries", events.JobStatus{
+			Queue: "default", Job: "nightly-retry1", State: events.JobOpen, SinceAt: at(0), OpenedAt: at(0), Retries: &ref, Policy: done.Policy,
+		}),
+		apiVector("get_queue", events.GetQueue{Queue: "night"}),
+		apiVector("put_queue", events.PutQueue{Queue: "night", Policy: json.RawMessage(`{"key":"night"}`), Revision: new(uint64(0))}),
+		apiVector("list_queues", events.ListQueues{After: 17, Limit: 10}),
+		apiVector("queue", queue),
+		apiVector("queues", events.QueueList{Queues: []events.QueueStatus{queue}, Next: 18}),
+		apiVector("retry", events.RetryJob{
+			JobRef: ref, To: "again", Only: []string{events.CodeExpired}, All: true, Policy: json.RawMessage(`{"key":"night"}`), After: 17, Rows: 5,
+		}),
+		apiVector("retried", events.Retried{Queue: "default", Job: "nightly-retry1", Retries: ref, Rows: 5, LeftOut: 1, Next: 18}),
 		apiVector("error", events.APIError{Code: events.APIUnknownJob, Message: "there is no job x"}),
 	}
 }

@@ -26,8 +26,10 @@ type Job struct {
 	Description string    `json:"description,omitempty"`
 	InputSHA256 string    `json:"input_sha256,omitempty"` // of the publisher's files, where our own tools published
 	// Fixes names the job whose refused rows this one takes up, corrected or not.
-	Fixes  *JobRef `json:"fixes,omitempty"`
-	Policy Policy  `json:"policy"`
+	Fixes *JobRef `json:"fixes,omitempty"`
+	// Retries names the job whose failed rows this one sends once more.
+	Retries *JobRef `json:"retries,omitempty"`
+	Policy  Policy  `json:"policy"`
 
 	// Walked is up to where every block is planned: all its dead letters and rejected results are stored and, once State is
 	// [JobPlanned], all its good rows are cut. It goes back

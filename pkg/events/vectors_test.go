@@ -69,6 +69,8 @@ func goldenJobs() map[string]events.Job {
 	}
 	retrying := open
 	open.Policy.Retry = events.Retry{}
+	linked := retrying
+	linked.Retries = &events.JobRef{Queue: "default", Job: "weekly"}
 	done := open
 	done.State, done.SinceAt = events.JobCompleted, at(50)
 	done.Walked = events.Place{Sequence: 12, At: at(5)}
@@ -80,7 +82,7 @@ func goldenJobs() map[string]events.Job {
 		Rows: 5, Succeeded: 1, Failed: 1, Expired: 1, Cancelled: 1, Rejected: 1, Truncated: 1,
 		Usage: events.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3},
 	}
-	return map[string]events.Job{"open": open, "completed": done, "retry": retrying}
+	return map[string]events.Job{"open": open, "completed": done, "retry": retrying, "retries": linked}
 }
 
 func group() events.GroupKey {
