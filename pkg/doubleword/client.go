@@ -12,9 +12,10 @@ import (
 
 // Client calls the provider. It is safe for concurrent use and holds nothing but idle connections.
 type Client struct {
-	config Config
-	base   *url.URL
-	http   *http.Client
+	config  Config
+	account account
+	base    *url.URL
+	http    *http.Client
 }
 
 // New returns a client, or every fault of the configuration joined; [ErrInsecureURL] is among them when the key would travel in
@@ -31,7 +32,7 @@ func New(config Config) (*Client, error) {
 	// ErrUseLastResponse: a redirect is an answer like any other, so the key never follows it.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		config: config, base: base,
+		config: config, account: accountOf(&config), base: base,
 		http: &http.Client{Transport: config.Transport, CheckRedirect: stay},
 	}, nil
 }
@@ -109,6 +110,12 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	return req, nil
 }
 
+// begin waits for the place of one call in the budget, which the caller ends when the answer has been read. No timeout of the call runs
+// meanwhile. An error says that nothing was sent.
+func (c *Client) begin(ctx context.Context, k call) (*place, error) {
+	return c.config.Budget.begin(ctx, c.account, k)
+}
+
 // send makes one attempt and returns a 2xx answer, whose body the caller closes, or an *Error.
 func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	req, err := c.request(ctx, k)
@@ -123,7 +130,9 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 		return nil, c.failed(k.route(), k.does, contextCause(ctx, err))
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, c.refused(k.route(), k.does, resp)
+		e := c.refused(k.route(), k.does, resp)
+		c.config.Budget.learn(c.account, k, e)
+		return nil, e
 	}
 	return resp, nil
 }
@@ -133,11 +142,16 @@ type answer interface{ valid() bool }
 
 // once makes one attempt at a small JSON call under timeout.
 func once[T answer](ctx context.Context, c *Client, k call, timeout time.Duration) (T, error) {
+	var none T
+	place, err := c.begin(ctx, k)
+	if err != nil {
+		return none, err
+	}
+	defer place.end()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()
 	resp, err := c.send(ctx, k) //nolint:bodyclose // decode closes it
 	if err != nil {
-		var none T
 		return none, err
 	}
 	return decode[T](c, k, resp)

@@ -49,6 +49,8 @@ type Config struct {
 	UserAgent string
 	// OrganizationID, if not empty, chooses the organisation of a personal key; it decides which files and batches are visible.
 	OrganizationID string
+	// Budget, if not nil, bounds the calls of all clients that share it.
+	Budget *Budget
 	// Capabilities overrides what the provider is taken to be able to do; nil means DefaultCapabilities.
 	Capabilities *Capabilities
 }

@@ -43,16 +43,21 @@ func (c *Client) open(ctx context.Context, k call) (content *Content, err error)
 }
 
 func (c *Client) openOnce(ctx context.Context, k call) (*Content, error) {
+	place, err := c.begin(ctx, k)
+	if err != nil {
+		return nil, err
+	}
 	watched, dog, stop := newWatchdog(ctx, c.config.IdleTimeout)
 	resp, err := c.send(watched, k) //nolint:bodyclose // the caller closes Content.Body
 	if err != nil {
 		stop()
+		place.end()
 		return nil, err
 	}
 	dog.pause()
 	content := contentOf(resp.Header)
 	content.Body = &idleBody{
-		body: resp.Body, dog: dog, stop: stop,
+		body: resp.Body, dog: dog, stop: func() { stop(); place.end() },
 		wrap: func(err error) error {
 			e := c.failed(k.route(), harmless, fmt.Errorf("read content: %w", contextCause(watched, err)))
 			e.Status = resp.StatusCode

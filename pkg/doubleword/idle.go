@@ -33,7 +33,7 @@ func (w *watchdog) pause() { w.timer.Stop() }
 type idleBody struct {
 	body  io.ReadCloser
 	dog   *watchdog
-	stop  context.CancelFunc
+	stop  func() // ends the request, and gives back its place in the budget
 	wrap  func(error) error
 	ended error
 }

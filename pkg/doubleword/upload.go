@@ -23,14 +23,17 @@ var (
 // connection, by which TCP may drop the answer: then the error is a lost connection, Retryable. After any error the file
 // may exist, which costs nothing: upload again, and delete or ignore a file of the same name. It is not repeated inside.
 func (c *Client) UploadFile(ctx context.Context, name string, write func(io.Writer) error) (File, error) {
+	k := call{method: http.MethodPost, pattern: "/files"}
+	place, err := c.begin(ctx, k)
+	if err != nil {
+		return File{}, err
+	}
+	defer place.end()
 	ctx, dog, stop := newWatchdog(ctx, c.config.IdleTimeout)
 	defer stop()
 	source, form := newUpload(dog, name)
-	k := call{
-		method: http.MethodPost, pattern: "/files", body: source,
-		// Expect lets the provider refuse before the file is on its way, while the answer can still be read.
-		header: http.Header{"Content-Type": {form.contentType()}, "Expect": {"100-continue"}},
-	}
+	// Expect lets the provider refuse before the file is on its way, while the answer can still be read.
+	k.body, k.header = source, http.Header{"Content-Type": {form.contentType()}, "Expect": {"100-continue"}}
 	written := make(chan error, 1)
 	go func() { written <- form.fill(write) }()
 	w, err := c.upload(ctx, k)
