@@ -21,16 +21,17 @@ type deadlettersRequeueCommand struct {
 	Queue string `default:"default" help:"Queue that it belongs to."`
 
 	refusedFlags
-	Job          string `placeholder:"NEW" help:"Name of the new job. Default: the old one's with -fix1, or the first number that is free."`
-	Edit         string `placeholder:"FILE" help:"Publish the corrected rows of this JSONL file and nothing else. list --payload writes what there is to correct."`
-	Model        string `help:"Model for rows that name none. Default: the old job's."`
-	ReplaceModel string `placeholder:"MODEL" help:"Model in place of each row's own."`
-	Window       string `help:"Completion window of the new job: 24h or 1h. Default: the old job's."`
-	Description  string `help:"Free text kept with the new job."`
-	NoSeal       bool   `help:"Leave the new job open: more may follow, by the same command with --job or from elsewhere."`
-	Again        bool   `help:"Publish rows that another linked job holds already, too: they are paid again. Needs --job."`
-	DryRun       bool   `help:"Say what would be published, and publish nothing."`
-	JSON         bool   `name:"json" help:"Print what was published as JSON."`
+	Job          string   `placeholder:"NEW" help:"Name of the new job. Default: the old one's with -fix1, or the first number that is free."`
+	Edit         string   `placeholder:"FILE" help:"Publish the corrected rows of this JSONL file and nothing else. list --payload writes what there is to correct."`
+	Set          []string `sep:"none" placeholder:"PATH=VALUE" help:"Set a member in each row: body.temperature=0, custom_id=case-7, body.messages.0.role=user. VALUE is JSON, or else text. All other bytes stay. May be repeated."`
+	Model        string   `help:"Model for rows that name none. Default: the old job's."`
+	ReplaceModel string   `placeholder:"MODEL" help:"Model in place of each row's own."`
+	Window       string   `help:"Completion window of the new job: 24h or 1h. Default: the old job's."`
+	Description  string   `help:"Free text kept with the new job."`
+	NoSeal       bool     `help:"Leave the new job open: more may follow, by the same command with --job or from elsewhere."`
+	Again        bool     `help:"Publish rows that another linked job holds already, too: they are paid again. Needs --job."`
+	DryRun       bool     `help:"Say what would be published, and publish nothing."`
+	JSON         bool     `name:"json" help:"Print what was published as JSON."`
 
 	busFlags
 }
@@ -55,13 +56,23 @@ func (r *deadlettersRequeueCommand) run(ctx context.Context, env app.Env) (int, 
 		}
 		faults = append(faults, flagError("--edit", err))
 	}
-	if err := errors.Join(faults...); err != nil {
+	edits, err := r.edits()
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return app.ExitFault, err
 	}
 	return r.look(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
-		q := requeueing{deadlettersRequeueCommand: r, env: env, bus: bus, filter: filter}
+		q := requeueing{deadlettersRequeueCommand: r, env: env, bus: bus, filter: filter, edits: edits}
 		return q.run(ctx)
 	})
+}
+
+// edits are what is set in each row.
+func (r *deadlettersRequeueCommand) edits() (edits []requeue.Edit, err error) {
+	for _, text := range r.Set {
+		edit, fault := requeue.ParseEdit(text)
+		edits, err = append(edits, edit), errors.Join(err, flagError("--set", fault))
+	}
+	return edits, err
 }
 
 // filter is what of the job is meant. A duplicate's row has its answer already: it is left out unless it is named.
@@ -80,6 +91,7 @@ type requeueing struct {
 	env    app.Env
 	bus    *app.Bus
 	filter refused.Filter
+	edits  []requeue.Edit
 
 	old    jobs.Job // with the default policy when it is not known
 	linked *requeue.Linked
@@ -136,14 +148,14 @@ func (q *requeueing) lookAtLinked(ctx context.Context) (err error) {
 // gather says where the rows come from: the refused ones themselves, or a file that corrects them.
 func (q *requeueing) gather(ctx context.Context) error {
 	if q.Edit == "" {
-		q.rows = requeue.Refused(reading(q.bus), q.filter)
+		q.rows = requeue.Edited(requeue.Refused(reading(q.bus), q.filter), q.edits)
 		return nil
 	}
 	if _, err := os.Stat(q.Edit); err != nil {
 		return flagError("--edit", err)
 	}
 	sources, err := requeue.Sources(ctx, reading(q.bus), q.filter)
-	q.rows = requeue.File(q.Edit, sources)
+	q.rows = requeue.Edited(requeue.File(q.Edit, sources), q.edits)
 	return err
 }
 
@@ -172,6 +184,6 @@ func (q *requeueing) tellFaults() error {
 	for _, f := range q.plan.Findings {
 		report.finding(finding{File: f.From, Line: f.Line, Column: f.Column, Code: f.Code, Message: f.Message, Hint: f.Hint})
 	}
-	return fmt.Errorf("%d of %d rows cannot be published as they are, and nothing was: correct them (list --payload, then --edit), or choose others by --code or --custom-id",
+	return fmt.Errorf("%d of %d rows cannot be published as they are, and nothing was: correct them (--set, or list --payload and then --edit), or choose others by --code or --custom-id",
 		q.plan.Faults, q.plan.Seen)
 }

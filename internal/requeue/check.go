@@ -80,6 +80,8 @@ func (p *Plan) check(row *Row, parser *rows.Parser, sum hash.Hash, groups map[st
 	id, known := parsed.CustomID, true
 	if fault != nil {
 		id, known = fault.CustomID, fault.HasCustomID
+	} else {
+		fault = row.Fault
 	}
 	hashed := rows.HashID(id)
 	if index, held := p.config.Linked(hashed); known && held {
@@ -137,7 +139,7 @@ func (p *Plan) Messages(ctx context.Context, all Rows) iter.Seq2[client.Row, err
 				return
 			}
 			parsed, fault := parser.Parse(row.Line, p.config.Rules)
-			if row.Lost != "" || fault != nil {
+			if row.Lost != "" || row.Fault != nil || fault != nil {
 				continue
 			}
 			if p.ids[rows.HashID(parsed.CustomID)] != keyOf(&row) {

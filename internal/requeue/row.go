@@ -18,10 +18,11 @@ import (
 // Row is one row to be published again. Its bytes live until the next step.
 type Row struct {
 	Line   []byte
-	Number int    // the line that faults name
-	From   string // where people find it: the refused entry's subject, or a file
-	Source string // of the refused row that it was or corrects; empty: of none
-	Lost   string // why there is no row
+	Number int         // the line that faults name
+	From   string      // where people find it: the refused entry's subject, or a file
+	Source string      // of the refused row that it was or corrects; empty: of none
+	Lost   string      // why there is no row
+	Fault  *rows.Fault // why it cannot be changed as it should be; nil for most
 }
 
 // Rows yields the same rows each time it is asked, up to what has changed on the bus since.

@@ -19,7 +19,7 @@
 // # Bytes
 //
 // The body is never decoded and encoded again. [Row.Body] is a subslice of the line, and every function that changes a
-// body ([SpliceModel]) copies all other bytes as they are. Members of the envelope beyond the four are dropped, and
+// body ([SpliceModel], [Splice]) copies all other bytes as they are. Members of the envelope beyond the four are dropped, and
 // for that reason their content is held to the JSON grammar only, not to the limits on depth and numbers.
 //
 // # One pass for grammar, one for facts

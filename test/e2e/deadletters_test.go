@@ -209,6 +209,23 @@ func TestARefusedRowIsCorrectedAndAnsweredInALinkedJob(t *testing.T) {
 	for _, job := range []string{"nightly", "nightly-fix1", "nightly-fix2"} {
 		d.proven(t, job)
 	}
+
+	if o := requeue(2, "--code", "missing_custom_id", "--set", "body.messages.here.x=1", "--set", "custom_id=set"); !strings.Contains(o.stdout, "no_place") {
+		t.Errorf("a path that leads nowhere: %s%s", o.stdout, o.stderr)
+	}
+	requeue(2, "--set", "custom_id")
+	set := []string{"--code", "missing_custom_id", "--set", "custom_id=set, by = sign", "--set", "body.temperature=0", "--set", `body.messages.0.content="again"`}
+	for range 2 {
+		if o := requeue(0, set...); o.stdout != "nightly-fix3\n" {
+			t.Errorf("set: %s%s", o.stdout, o.stderr)
+		}
+	}
+	d.do(t, "wait", "nightly-fix3", "--timeout", "1m").want(t, 0)
+	if o := d.do(t, "results", "nightly-fix3"); strings.Count(o.stdout, "\n") != 1 || !strings.Contains(o.stdout, `"custom_id":"set, by = sign"`) {
+		t.Errorf("results of nightly-fix3: %s", o.stdout)
+	}
+	d.proven(t, "nightly-fix3")
+
 	requeue(2, "--job", "nightly-fix2")
 	requeue(2, "--job", "nightly")
 	requeue(2, "--again")
