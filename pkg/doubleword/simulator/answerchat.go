@@ -3,6 +3,9 @@ package simulator
 // unbounded is the token limit of a body that sets none.
 const unbounded = 1 << 30
 
+// truncatedTokens is how far an answer comes that a fault truncates: fewer than any prose has.
+const truncatedTokens = 4
+
 // tool is a function that the row offers to the model.
 type tool struct{ name, parameters []byte }
 
@@ -15,14 +18,18 @@ type said struct {
 
 // say decides what the model says, for any of the chat-like endpoints.
 func (a *reply) say(maxTokens int) said {
-	p := a.prompt()
-	if t, ok := a.chosenTool(); ok && !p.afterTool {
+	p, cutShort := a.prompt(), a.odd.has(FaultTruncated)
+	if cutShort {
+		maxTokens = min(maxTokens, truncatedTokens)
+	}
+	if t, ok := a.chosenTool(); ok && !p.afterTool && !cutShort {
 		arguments := a.newInstance(t.parameters).append(nil, t.parameters, 0)
 		return said{text: arguments, tool: &t}
 	}
 	var s said
 	if schema, asked := a.schema(); asked {
 		s.text, s.cutOff = cut(a.newInstance(schema).append(nil, schema, 0), 0, maxTokens)
+		s.cutOff = s.cutOff || cutShort
 		return s
 	}
 	s.text, s.cutOff = a.appendProse(nil, p, maxTokens)
@@ -133,6 +140,9 @@ func appendUsage(dst []byte, prompt, completion int) []byte {
 
 func (a *reply) appendCompletion(dst []byte) []byte {
 	limit := a.integer(16, "max_tokens") // the endpoint's own default
+	if a.odd.has(FaultTruncated) {
+		limit = min(limit, truncatedTokens)
+	}
 	completion := 0
 	dst = append(dst, `{"choices":[`...)
 	for i := range a.integer(1, "n") {

@@ -1,6 +1,9 @@
 package simulator
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // row is a stored row in parts, all of them slices of its line.
 type row struct {
@@ -32,26 +35,26 @@ func (r row) endpoint() string { return string(unquote(r.url)) }
 
 // outputLine renders completed rows (contract, 7.1). The answer is a function of seed, url and body alone: no model sees the custom_id,
 // and whoever puts a place in front of it gets the same answers in another order.
-func (s *Simulator) outputLine(b *batch) func(dst []byte, n uint32, line []byte) []byte {
+// odd is a copy, here and below: a retry may come while the file is read.
+func (s *Simulator) outputLine(b *batch, odd map[uint32]oddities) func(dst []byte, n uint32, line []byte) []byte {
 	return func(dst []byte, n uint32, line []byte) []byte {
 		r := parseRow(line)
 		dst = appendRowID(append(dst, `{"id":"batch_req_`...), b.ID, n)
 		dst = append(append(dst, `","custom_id":`...), r.id...)
 		dst = append(dst, `,"response":{"status_code":200,"request_id":null,"body":`...)
-		dst = s.appendAnswer(dst, b.Seed, r)
+		dst = s.appendBody(dst, b.Seed, r, odd[n])
 		return append(dst, "},\"error\":null}\n"...)
 	}
 }
 
 // errorLine renders failed rows (contract, 7.2): the reason is JSON in a string.
-// attempts is a copy: a retry may come while the file is read.
-func errorLine(b *batch, attempts []uint8) func(dst []byte, n uint32, line []byte) []byte {
+func errorLine(b *batch, attempts []uint8, odd map[uint32]oddities) func(dst []byte, n uint32, line []byte) []byte {
 	return func(dst []byte, n uint32, line []byte) []byte {
 		r := parseRow(line)
 		dst = appendRowID(append(dst, `{"id":"batch_req_`...), b.ID, n)
 		dst = append(append(dst, `","custom_id":`...), r.id...)
 		dst = append(dst, `,"response":null,"error":{"code":null,"message":`...)
-		dst = appendString(dst, b.failure(r, attempts[n]).reason())
+		dst = appendString(dst, b.failure(r, attempts[n], odd[n]).reason())
 		return append(dst, "}}\n"...)
 	}
 }
@@ -61,14 +64,15 @@ type reply struct {
 	stream
 	row   row
 	words []string
+	odd   oddities
 }
 
 // answerEpoch is where the created times of answers begin; seed and row decide the rest, so that an answer is the
 // same whenever it is rendered.
 const answerEpoch = 1_760_000_000
 
-func (s *Simulator) appendAnswer(dst []byte, seed uint64, r row) []byte {
-	a := &reply{stream: stream{seed: hashBytes(hashBytes(seed, r.url), r.body)}, row: r, words: s.words}
+func (s *Simulator) appendAnswer(dst []byte, seed uint64, r row, odd oddities) []byte {
+	a := &reply{stream: stream{seed: hashBytes(hashBytes(seed, r.url), r.body)}, row: r, words: s.words, odd: odd}
 	switch r.endpoint() {
 	case "/v1/embeddings":
 		return a.appendEmbeddings(dst)
@@ -96,6 +100,9 @@ func (a *reply) appendID(dst []byte, prefix string) []byte {
 }
 
 func (a *reply) appendModel(dst []byte) []byte {
+	if odd, ok := a.odd.of(FaultModelSubstituted); ok {
+		return appendString(append(dst, `"model":`...), cmp.Or(odd.Text, "substitute/model"))
+	}
 	return append(append(dst, `"model":`...), lookup(a.row.body, "model")...)
 }
 

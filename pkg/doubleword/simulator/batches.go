@@ -32,7 +32,7 @@ func (s *Simulator) changeBatch(id string, act func(b *batch, now time.Time) err
 	if err := act(b, now); err != nil {
 		return batchObject{}, err
 	}
-	return b.described(now), nil
+	return s.described(b, now), nil
 }
 
 // getBatch stamps a batch whose rows are all final: reading by id is what makes it terminal.
@@ -51,19 +51,14 @@ func (s *Simulator) cancelBatch(w http.ResponseWriter, r *http.Request, _ call) 
 		if b.cancelled() {
 			return nil
 		}
-		return s.commit(event{Kind: evCancelled, At: now, ID: b.ID})
+		return s.commit(event{Kind: evCancelled, At: now, ID: b.ID, Holds: s.inFlight(b, now)})
 	})
 }
 
 // retryBatch sends failed and cancelled rows of the same batch back to pending.
 func (s *Simulator) retryBatch(w http.ResponseWriter, r *http.Request, _ call) error {
 	return s.onBatch(w, r, func(b *batch, now time.Time) error {
-		var rows []uint32
-		for i, state := range b.states {
-			if state == rowFailed || state == rowCanceled {
-				rows = append(rows, uint32(i))
-			}
-		}
+		rows := b.retriable()
 		if len(rows) == 0 {
 			return badRequest("Nothing to retry: batch has no failed or canceled requests")
 		}
@@ -80,6 +75,7 @@ func (s *Simulator) retry(b *batch, rows []uint32, now time.Time) error {
 		return err
 	}
 	s.start(b)
+	b.wakeUp()
 	return nil
 }
 

@@ -211,7 +211,8 @@ func TestContentSaysCompleteWhileRowsRun(t *testing.T) {
 func TestRepliesChangeTheirShapeForOneCall(t *testing.T) {
 	t.Parallel()
 	p := start(t, simulator.Config{Latency: time.Hour, Faults: []simulator.Fault{
-		{Kind: simulator.FaultUnknownStatus}, {Kind: simulator.FaultISOTimes},
+		{Kind: simulator.FaultUnknownStatus},
+		{Kind: simulator.FaultISOTimes},
 		{Kind: simulator.FaultUnknownStatus, Nth: 2, Text: `re"view`},
 	}})
 	batch := p.create(p.upload(chatRows(1)))

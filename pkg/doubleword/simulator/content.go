@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -156,9 +157,10 @@ func (s *Simulator) openContent(id string, q query) (reading, contentState, erro
 	}
 	b := f.batch
 	state := contentState{virtual: true, unfinished: !b.finished(), deleted: !b.deletedAt.IsZero()}
-	rd.from, rd.render = b.input.rows, s.outputLine(b)
+	odd := maps.Clone(b.odd)
+	rd.from, rd.render = b.input.rows, s.outputLine(b, odd)
 	if f.role == errorFile {
-		rd.render = errorLine(b, slices.Clone(b.attempts))
+		rd.render = errorLine(b, slices.Clone(b.attempts), odd)
 	}
 	if !b.purged(time.Now()) && rd.from != nil {
 		rd.rows = f.lines()

@@ -2,10 +2,12 @@ package simulator
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // batchAnalytics is GET /v1/batches/{id}/analytics.
@@ -110,11 +112,14 @@ func (s *Simulator) batchAnalytics(w http.ResponseWriter, r *http.Request, _ cal
 // analytics sums the usage of the answers themselves, so the numbers agree with the output file.
 func (s *Simulator) analytics(b *batch) (*batchAnalytics, error) {
 	s.mu.Lock()
-	from, rows := b.input.rows, b.output.lines()
-	out := &batchAnalytics{TotalRequests: len(rows) + len(b.failed)}
+	from, odd, rows, failed := b.input.rows, maps.Clone(b.odd), slices.Clip(b.completed), len(b.failed)
+	if f, ok := s.batchFault(FaultAnalyticsLag, b); ok && time.Since(b.lastRowAt) < f.Delay {
+		rows, failed = rows[:min(len(rows), f.Rows)], 0
+	}
 	s.mu.Unlock()
+	out := &batchAnalytics{TotalRequests: len(rows) + failed}
 	if len(rows) > 0 && from != nil {
-		if err := s.sumUsage(b.Seed, from, rows, out); err != nil {
+		if err := s.sumUsage(b.Seed, from, rows, odd, out); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +129,7 @@ func (s *Simulator) analytics(b *batch) (*batchAnalytics, error) {
 	return out, nil
 }
 
-func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, out *batchAnalytics) error {
+func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, odd map[uint32]oddities, out *batchAnalytics) error {
 	source, err := from.open()
 	if err != nil {
 		return err
@@ -136,7 +141,7 @@ func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, out *ba
 		if err != nil {
 			return err
 		}
-		buf = s.appendAnswer(buf[:0], seed, parseRow(line))
+		buf = s.appendAnswer(buf[:0], seed, parseRow(line), odd[n])
 		usage := lastUsage(buf)
 		for _, key := range []string{"prompt_tokens", "input_tokens"} {
 			f, _ := number(lookup(usage, key))

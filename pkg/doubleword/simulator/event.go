@@ -18,6 +18,7 @@ const (
 	evUnpopulable  eventKind = "unpopulable"
 	evRan          eventKind = "ran"
 	evLate         eventKind = "late"
+	evRanLate      eventKind = "ran_late"
 	evStamped      eventKind = "stamped"
 	evCancelled    eventKind = "cancelled"
 	evRetried      eventKind = "retried"
@@ -32,19 +33,23 @@ type event struct {
 	ID    string       `json:"id,omitempty"` // the file or batch concerned, or the route called
 	File  *fileOpened  `json:"file,omitempty"`
 	Batch *batchOpened `json:"batch,omitempty"`
-	// Ran is how many rows of todo ran; the three lists name those among them that did not simply complete.
-	Ran    int      `json:"ran,omitempty"`
-	Failed []uint32 `json:"failed,omitempty"`
-	Holds  []hold   `json:"holds,omitempty"`
-	Lost   []uint32 `json:"lost,omitempty"`
+	// Ran is how many rows of todo ran; the lists name those among them that did not simply complete. Unpaid says
+	// that none of them reached a model.
+	Ran    int       `json:"ran,omitempty"`
+	Failed []uint32  `json:"failed,omitempty"`
+	Holds  []hold    `json:"holds,omitempty"`
+	Lost   []uint32  `json:"lost,omitempty"`
+	Odd    []oddRows `json:"odd,omitempty"`
+	Unpaid bool      `json:"unpaid,omitempty"`
 	// Rows are the rows of a retry or a late commit.
 	Rows []uint32 `json:"rows,omitempty"`
 }
 
-// hold is a row that ran and is committed some time later.
+// hold is a row that runs and is committed later.
 type hold struct {
-	Row   uint32        `json:"row"`
-	Delay time.Duration `json:"delay"`
+	Row     uint32    `json:"row"`
+	Due     time.Time `json:"due"`
+	Retried bool      `json:"retried,omitempty"` // it did not end yet: a cancel ends it
 }
 
 // apply makes one event true. It is deterministic and takes no clock: times are in the event.
@@ -77,15 +82,20 @@ func (st *state) applyToBatch(ev event) error {
 		b.failedAt = ev.At
 		st.ledgerOf(b).Refused = true
 	case evRan:
-		st.ledger.RowsRun += ev.Ran
-		st.ledgerOf(b).RowsRun += ev.Ran
+		if !ev.Unpaid {
+			st.countRun(b, ev.Ran)
+		}
 		return b.ran(ev)
+	case evRanLate:
+		st.countRun(b, len(ev.Rows))
+		b.ranLate(ev)
 	case evLate:
 		return b.late(ev)
 	case evStamped:
 		b.stamp(ev.At)
 	case evCancelled:
 		st.cancel(b, ev.At)
+		b.inflight, b.awaited = ev.Holds, false
 	case evRetried:
 		b.retry(ev)
 	case evBatchDeleted:
@@ -93,7 +103,7 @@ func (st *state) applyToBatch(ev event) error {
 			st.cancel(b, ev.At)
 		}
 		b.deletedAt = ev.At
-		b.states, b.todo, b.held = nil, nil, nil
+		b.states, b.todo, b.held, b.inflight = nil, nil, nil, nil
 		st.ledger.Deletes = append(st.ledger.Deletes, Deletion{Kind: "batch", ID: b.ID, At: ev.At})
 	default:
 		return fmt.Errorf("apply event: unknown kind %q", ev.Kind)
@@ -120,7 +130,7 @@ func (st *state) applyCreated(ev event) error {
 	if !ok {
 		return fmt.Errorf("apply created: unknown file %s", ev.Batch.FileID)
 	}
-	b := &batch{batchOpened: *ev.Batch, nth: len(st.batchOrder) + 1, input: input, createdAt: ev.At}
+	b := &batch{batchOpened: *ev.Batch, nth: len(st.batchOrder) + 1, input: input, createdAt: ev.At, wake: make(chan struct{}, 1)}
 	b.output = b.virtual(outputFile, b.OutputID, "output")
 	b.errors = b.virtual(errorFile, b.ErrorID, "error")
 	st.addFile(b.output)
@@ -157,6 +167,11 @@ func (st *state) applyFileDeleted(ev event) error {
 	return nil
 }
 
+func (st *state) countRun(b *batch, rows int) {
+	st.ledger.RowsRun += rows
+	st.ledgerOf(b).RowsRun += rows
+}
+
 // cancel stamps once. Rows that a late-row fault holds have run and are kept.
 func (st *state) cancel(b *batch, at time.Time) {
 	if b.cancelled() {
@@ -169,8 +184,15 @@ func (st *state) cancel(b *batch, at time.Time) {
 		}
 	}
 	b.todo, b.next = nil, 0
+	b.held = slices.DeleteFunc(b.held, func(h heldRow) bool {
+		if h.place == atEnd {
+			b.states[h.row] = rowCanceled
+		}
+		return h.place == atEnd
+	})
 	st.ledger.Cancels = append(st.ledger.Cancels, Cancel{BatchID: b.ID, At: at})
 	st.ledgerOf(b).Cancelled = true
+	b.wakeUp()
 }
 
 // ledgerOf is a batch's entry in the ledger: both are added at once, so that they have the same place.

@@ -16,8 +16,11 @@ func (f failure) reason() []byte {
 	return []byte(`{"type":"` + f.kind + `","details":` + f.details + `}`)
 }
 
-// failure decides a row's outcome from seed, row and attempt: what a model server would refuse, and the failure rate.
-func (b *batch) failure(r row, attempt uint8) failure {
+// failure decides a row's outcome from what befell it, seed, row and attempt: what a model server would refuse, and the failure rate.
+func (b *batch) failure(r row, attempt uint8, odd oddities) failure {
+	if f := odd.failure(); f.kind != "" {
+		return f
+	}
 	if param, message := refusedParameter(r); param != "" {
 		return httpFailure(400, openAIError(message, "invalid_request_error", param))
 	}

@@ -67,7 +67,12 @@ func scopes() map[FaultKind]scope {
 		FaultOffsetHonoured: ofCalls, FaultShortBody: ofCalls, FaultLastLineOverstated: ofCalls,
 		FaultCompleteEarly: ofCalls, FaultIncompleteForever: ofCalls, FaultEmptyContent: ofCalls,
 		FaultUnknownStatus: ofCalls, FaultISOTimes: ofCalls, FaultPrefixedIDs: ofCalls,
-		FaultLateRow: ofRows, FaultMissingRow: ofRows,
+		FaultFrozenValidating: ofBatches, FaultFrozenCancelling: ofBatches, FaultColdModel: ofBatches,
+		FaultCreditOut: ofBatches, FaultLateAfterCancel: ofBatches, FaultOperatorRetry: ofBatches,
+		FaultAnalyticsLag: ofBatches,
+		FaultMissingRow:   ofRows, FaultLateRow: ofRows, FaultDuplicateRow: ofRows, FaultStringBody: ofRows,
+		FaultNullBody: ofRows, FaultTruncated: ofRows, FaultModelSubstituted: ofRows, FaultNestedError: ofRows,
+		FaultRetriedRow: ofRows,
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *Simulator) batchPage(q query, c call) (list[batchObject], []*batch, err
 	chosen, more := page(matches, func(b *batch) string { return b.ID }, q)
 	out.HasMore = more
 	for _, b := range chosen {
-		out.Data = append(out.Data, b.described(now))
+		out.Data = append(out.Data, s.described(b, now))
 	}
 	if n := len(chosen); n > 0 {
 		out.FirstID, out.LastID = chosen[0].ID, chosen[n-1].ID

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -77,15 +78,11 @@ func (s *Simulator) openResults(id string, q query) (resultsView, error) {
 	if slices.Contains([]string{"completed", "failed", "pending", "in_progress"}, q.status) {
 		v.count = len(v.rd.rows)
 	}
-	answer, attempts := s.answerOf(b), slices.Clone(b.attempts)
+	attempts, odd := slices.Clone(b.attempts), maps.Clone(b.odd)
 	v.rd.render = func(dst []byte, n uint32, line []byte) []byte {
-		return appendResult(dst, b, n, line, states[n], attempts[n], answer)
+		return s.appendResult(dst, b, n, line, outcome{states[n], attempts[n], odd[n]})
 	}
 	return v, nil
-}
-
-func (s *Simulator) answerOf(b *batch) func(dst []byte, r row) []byte {
-	return func(dst []byte, r row) []byte { return s.appendAnswer(dst, b.Seed, r) }
 }
 
 // waiting counts what has no result yet; a held row is one whose write has not arrived.
@@ -115,26 +112,31 @@ func (state rowState) shown() string {
 	return state.filter()
 }
 
-func appendResult(dst []byte, b *batch, n uint32, line []byte, state rowState, attempt uint8,
-	answer func([]byte, row) []byte,
-) []byte {
+// outcome is where one row of a batch stood when the results were opened.
+type outcome struct {
+	state   rowState
+	attempt uint8
+	odd     oddities
+}
+
+func (s *Simulator) appendResult(dst []byte, b *batch, n uint32, line []byte, o outcome) []byte {
 	r := parseRow(line)
 	dst = appendRowID(append(dst, `{"id":"`...), b.ID, n)
 	dst = append(append(dst, `","custom_id":`...), r.id...)
 	dst = append(append(dst, `,"model":`...), lookup(r.body, "model")...)
 	dst = append(append(dst, `,"input_body":`...), r.body...)
 	dst = append(dst, `,"response_body":`...)
-	if state == rowCompleted || state == rowLost {
-		dst = answer(dst, r)
+	if o.state == rowCompleted || o.state == rowLost {
+		dst = s.appendBody(dst, b.Seed, r, o.odd)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"error":`...)
-	if state == rowFailed {
-		dst = appendString(dst, b.failure(r, attempt).reason())
+	if o.state == rowFailed {
+		dst = appendString(dst, b.failure(r, o.attempt, o.odd).reason())
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = append(append(dst, `,"status":"`...), state.shown()...)
+	dst = append(append(dst, `,"status":"`...), o.state.shown()...)
 	return append(dst, "\"}\n"...)
 }

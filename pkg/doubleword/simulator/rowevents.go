@@ -34,7 +34,7 @@ func (b *batch) ran(ev event) error {
 		held := slices.IndexFunc(ev.Holds, func(h hold) bool { return h.Row == row })
 		switch {
 		case held >= 0:
-			b.hold(row, failed, ev.At.Add(ev.Holds[held].Delay))
+			b.hold(ev.Holds[held], failed)
 		case slices.Contains(ev.Lost, row):
 			b.states[row] = rowLost
 			b.lost++
@@ -42,6 +42,7 @@ func (b *batch) ran(ev event) error {
 			b.finish(row, failed)
 		}
 	}
+	b.remember(ev.Odd)
 	b.next += ev.Ran
 	b.lastRowAt = ev.At
 	if b.next == len(b.todo) {
@@ -60,13 +61,25 @@ func (b *batch) finish(row uint32, failed bool) {
 	b.completed = append(b.completed, row)
 }
 
-func (b *batch) hold(row uint32, failed bool, due time.Time) {
+// ranLate ends rows that were in flight when the batch was cancelled.
+func (b *batch) ranLate(ev event) {
+	b.remember(ev.Odd)
+	for _, row := range ev.Rows {
+		b.finish(row, slices.Contains(ev.Failed, row))
+	}
+	b.inflight, b.lastRowAt = nil, ev.At
+}
+
+func (b *batch) hold(h hold, failed bool) {
 	place := len(b.completed)
 	if failed {
 		place = len(b.failed)
 	}
-	b.states[row] = rowHeld
-	b.held = append(b.held, heldRow{row: row, place: place, failed: failed, due: due})
+	if h.Retried {
+		place = atEnd
+	}
+	b.states[h.Row] = rowHeld
+	b.held = append(b.held, heldRow{row: h.Row, place: place, failed: failed, due: h.Due})
 }
 
 // nextHeld is when the next held row is due.
@@ -90,6 +103,10 @@ func (b *batch) late(ev event) error {
 }
 
 func (b *batch) insert(h heldRow) {
+	if h.place == atEnd {
+		b.finish(h.row, h.failed)
+		return
+	}
 	if h.failed {
 		b.states[h.row] = rowFailed
 		b.failed = slices.Insert(slices.Clone(b.failed), h.place, h.row)
@@ -118,6 +135,7 @@ func (b *batch) retry(ev event) {
 	for _, row := range ev.Rows {
 		b.states[row] = rowPending
 		b.attempts[row]++
+		delete(b.odd, row)
 	}
 	kept := make([]uint32, 0, len(b.failed))
 	for _, row := range b.failed {
@@ -131,9 +149,21 @@ func (b *batch) retry(ev event) {
 			b.held[i].place = min(b.held[i].place, len(kept))
 		}
 	}
+	b.inflight = slices.DeleteFunc(b.inflight, func(h hold) bool { return b.states[h.Row] != rowCanceled })
 	b.completedAt, b.failedAt, b.cancelledAt = time.Time{}, time.Time{}, time.Time{}
 	b.round++
 	if b.populated() {
 		b.plan()
 	}
+}
+
+// retriable are the rows that a retry of the whole batch sends back.
+func (b *batch) retriable() []uint32 {
+	var rows []uint32
+	for i, state := range b.states {
+		if state == rowFailed || state == rowCanceled {
+			rows = append(rows, uint32(i))
+		}
+	}
+	return rows
 }

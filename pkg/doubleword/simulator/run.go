@@ -15,6 +15,7 @@ type chunk struct {
 	attempts []uint8
 	from     *rowIndex
 	round    int
+	broke    *Fault // no credit: every row is refused, at full speed
 }
 
 // start gives the batch a goroutine unless it has one. The caller holds s.mu.
@@ -38,7 +39,7 @@ func (s *Simulator) later(d time.Duration, act func()) {
 	})
 }
 
-// resume starts what an earlier process left unfinished.
+// resume starts what an earlier process left unfinished, or what other faults held up.
 func (s *Simulator) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,23 +47,36 @@ func (s *Simulator) resume() {
 		if len(b.held) > 0 || (b.unfinished() > 0 && !b.cancelled() && b.failedAt.IsZero()) {
 			s.start(b)
 		}
+		s.afterwards(b)
+		b.wakeUp()
+	}
+}
+
+// wakeUp makes the batch's goroutine look again at what it waits for.
+func (b *batch) wakeUp() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
 	}
 }
 
 // run takes one batch from creation to its last row. Nothing it does is visible before it is in the journal.
 func (s *Simulator) run(b *batch) {
-	if !s.prepare(b) || !s.wait(time.Until(b.createdAt.Add(s.cfg.Latency))) {
-		s.release(b)
-		return
-	}
 	for {
-		c, due, more := s.nextChunk(b)
+		c, due, more := s.next(b)
 		if !more {
 			return
 		}
-		pause := time.Until(due)
-		if len(c.rows) > 0 {
-			pause = s.pause(len(c.rows))
+		if len(c.rows) == 0 {
+			if !s.waitOr(b.wake, time.Until(due)) || !s.runChunk(b, c) {
+				s.release(b)
+				return
+			}
+			continue
+		}
+		pause := s.pause(len(c.rows))
+		if c.broke != nil {
+			pause = 0
 		}
 		if !s.wait(pause) || !s.runChunk(b, c) {
 			s.release(b)
@@ -71,40 +85,55 @@ func (s *Simulator) run(b *batch) {
 	}
 }
 
-// prepare populates the batch: a file without rows (an output file, say) makes it fail.
-func (s *Simulator) prepare(b *batch) bool {
+// next takes the next rows, or says until when to wait for something; with neither the goroutine owns nothing more.
+func (s *Simulator) next(b *batch) (c chunk, due time.Time, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.populated() {
-		return true
-	}
-	if b.cancelled() {
-		return false
-	}
-	kind := evPopulated
-	if b.Rows == 0 {
-		kind = evUnpopulable
-	}
-	return s.commit(event{Kind: kind, At: time.Now(), ID: b.ID}) == nil && kind == evPopulated
-}
-
-// nextChunk takes the next rows, or says until when held rows wait; without either the goroutine owns nothing more.
-func (s *Simulator) nextChunk(b *batch) (chunk, time.Time, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(len(b.todo)-b.next, s.chunkSize())
-	if n > 0 {
-		c := chunk{rows: slices.Clone(b.todo[b.next : b.next+n]), from: b.input.rows, round: b.round}
-		for _, row := range c.rows {
-			c.attempts = append(c.attempts, b.attempts[row])
+	now := time.Now()
+	if !b.populated() && !b.cancelled() && b.failedAt.IsZero() {
+		if thaws := s.thawsAt(b); now.Before(thaws) {
+			return chunk{}, thaws, true
 		}
-		return c, time.Time{}, true
+		if s.commit(event{Kind: b.population(), At: now, ID: b.ID}) != nil {
+			b.running = false
+			return chunk{}, time.Time{}, false
+		}
+	}
+	waiting := b.next < len(b.todo)
+	if starts := s.startsAt(b); waiting && now.Before(starts) {
+		return chunk{}, starts, true
+	}
+	if waiting {
+		return s.nextChunk(b, now), time.Time{}, true
 	}
 	if len(b.held) == 0 || !b.deletedAt.IsZero() {
 		b.running = false
 		return chunk{}, time.Time{}, false
 	}
 	return chunk{}, b.nextHeld(), true
+}
+
+// population is what becomes of a new batch: a file without rows (an output file, say) makes it fail.
+func (b *batch) population() eventKind {
+	if b.Rows == 0 {
+		return evUnpopulable
+	}
+	return evPopulated
+}
+
+// nextChunk takes rows as far as pace and credit go. The caller holds s.mu.
+func (s *Simulator) nextChunk(b *batch, now time.Time) chunk {
+	c, n := chunk{from: b.input.rows, round: b.round}, s.chunkSize()
+	if paid, out := s.credit(b, now); paid == 0 {
+		c.broke, n = &out, maxChunk
+	} else {
+		n = min(n, paid)
+	}
+	c.rows = slices.Clone(b.todo[b.next:min(len(b.todo), b.next+n)])
+	for _, row := range c.rows {
+		c.attempts = append(c.attempts, b.attempts[row])
+	}
+	return c
 }
 
 func (s *Simulator) release(b *batch) {
@@ -129,12 +158,17 @@ func (s *Simulator) pause(rows int) time.Duration {
 }
 
 // wait answers false when the simulator stops first.
-func (s *Simulator) wait(d time.Duration) bool {
+func (s *Simulator) wait(d time.Duration) bool { return s.waitOr(nil, d) }
+
+// waitOr waits, but no longer than until woken.
+func (s *Simulator) waitOr(woken <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
 	case <-s.stop:
 		return false
+	case <-woken:
+		return true
 	case <-timer.C:
 		return true
 	}
@@ -143,7 +177,11 @@ func (s *Simulator) wait(d time.Duration) bool {
 // runChunk decides the outcomes outside the lock and commits them, unless a cancel or retry came between.
 func (s *Simulator) runChunk(b *batch, c chunk) bool {
 	ev := event{Kind: evRan, ID: b.ID, Ran: len(c.rows)}
-	if len(c.rows) > 0 {
+	switch {
+	case c.broke != nil:
+		ev.Unpaid, ev.Failed = true, c.rows
+		ev.Odd = []oddRows{{oddity: oddity{Kind: FaultCreditOut, Status: c.broke.Status, Text: c.broke.Text}, Rows: c.rows}}
+	case len(c.rows) > 0:
 		if err := s.outcomes(b, c, &ev); err != nil {
 			return false
 		}
@@ -169,36 +207,23 @@ func (s *Simulator) outcomes(b *batch, c chunk, ev *event) error {
 		return err
 	}
 	defer rows.close()
-	faults := s.rowFaults(b)
+	faults, now := s.rowFaults(b), time.Now()
 	for i, n := range c.rows {
 		line, err := rows.line(n)
 		if err != nil {
 			return err
 		}
 		row := parseRow(line)
-		if b.failure(row, c.attempts[i]).kind != "" {
+		if b.failure(row, c.attempts[i], nil).kind != "" {
 			ev.Failed = append(ev.Failed, n)
 		}
 		for _, f := range faults {
 			if f.hitsRow(b, n, row.customID()) {
-				ev.befall(f, n, c.round)
+				ev.befall(f, b, n, c.round, now)
 			}
 		}
 	}
 	return nil
-}
-
-// befall notes what a fault does to a row that just ran.
-func (ev *event) befall(f Fault, n uint32, round int) {
-	switch f.Kind {
-	case FaultLateRow:
-		if round == 0 {
-			ev.Holds = append(ev.Holds, hold{Row: n, Delay: f.Delay})
-		}
-	case FaultMissingRow:
-		ev.Lost = append(ev.Lost, n)
-	default:
-	}
 }
 
 // commitLate commits held rows whose delay is over. The caller holds s.mu.

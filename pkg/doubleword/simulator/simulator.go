@@ -121,7 +121,13 @@ func (s *Simulator) commit(ev event) error {
 	if err := s.journal.append(ev); err != nil {
 		return err
 	}
-	return s.state.apply(ev)
+	if err := s.state.apply(ev); err != nil {
+		return err
+	}
+	if b, ok := s.state.batches[ev.ID]; ok {
+		s.afterwards(b)
+	}
+	return nil
 }
 
 // newID makes an identifier from seed, clock and count: the same in equal fake-time runs, new after a restart.

@@ -98,16 +98,24 @@ type batch struct {
 	todo      []uint32 // rows of this round in the order they run
 	next      int      // place in todo
 	round     int      // how often retry was called
-	running   bool     // a goroutine owns the batch
+	odd       map[uint32]oddities
+	inflight  []hold // rows that run on although the batch was cancelled
+
+	running  bool          // a goroutine owns the batch
+	awaited  bool          // something waits for inflight
+	operated bool          // the operator's retry is planned
+	wake     chan struct{} // ends a wait of the goroutine for something that may have changed
 }
 
-// heldRow has run and waits for its commit; place is where its line belongs.
+// heldRow waits for its commit; place is where its line belongs, atEnd for a row that is tried again until then.
 type heldRow struct {
 	row    uint32
 	place  int
 	failed bool
 	due    time.Time
 }
+
+const atEnd = -1
 
 // state is everything a client can observe. Only apply changes it, one journalled event at a time, so replaying
 // the journal rebuilds it.
@@ -211,5 +219,20 @@ func (f *file) lines() []uint32 {
 	if f.role == errorFile {
 		list = f.batch.failed
 	}
-	return slices.Clip(list)
+	return slices.Clip(f.batch.doubled(list))
+}
+
+// doubled repeats the rows whose lines a fault writes twice.
+func (b *batch) doubled(list []uint32) []uint32 {
+	if len(b.odd) == 0 || !slices.ContainsFunc(list, func(row uint32) bool { return b.odd[row].has(FaultDuplicateRow) }) {
+		return list
+	}
+	var out []uint32
+	for _, row := range list {
+		out = append(out, row)
+		if b.odd[row].has(FaultDuplicateRow) {
+			out = append(out, row)
+		}
+	}
+	return out
 }
