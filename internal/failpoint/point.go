@@ -101,6 +101,7 @@ func subjectNames() []prefixName {
 		{jetstore.KeySubject("job."), "job"},
 		{jetstore.KeySubject("batch."), "batch"},
 		{jetstore.KeySubject("cursor."), "cursor"},
+		{jetstore.KeySubject("budget."), "budget"},
 		{jetstore.KeySubject("bus"), "bus_id"},
 		{jetstore.QueueSubject(""), "queue"},
 		{"$O." + jetstore.BucketObjects + ".C.", "object_chunk"},

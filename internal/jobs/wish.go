@@ -110,8 +110,11 @@ func resumeBatch(b *events.Batch, code string, at time.Time) {
 	default:
 		b.Why, b.NextTryAt = "", nil
 	}
-	if code == events.HoldLineRefusals {
+	switch code {
+	case events.HoldLineRefusals:
 		b.LineRefusals = 0 // as many again, one by one
+	case events.HoldUnverifiedQuota:
+		b.QuotaSince = nil // as long a wait again
 	}
 }
 

@@ -92,6 +92,17 @@ func TestLimitsAreLearntFromTheText(t *testing.T) {
 	if _, ok := doubleword.SizeLimitOf(&doubleword.Error{Status: 400, Text: "5 MB"}); ok {
 		t.Error("a 400 tells no size limit")
 	}
+	for text, want := range map[string]int{
+		"Unverified accounts can submit at most 24000 requests":  24000,
+		"Unverified accounts can submit at most 24,000 requests": 24000,
+		"Unverified accounts can submit less":                    0,
+		"at most 7":                                              0,
+	} {
+		rows, ok := doubleword.UnverifiedQuotaOf(&doubleword.Error{Status: 429, Text: text})
+		if rows != want || ok != (want > 0) {
+			t.Errorf("UnverifiedQuotaOf(%q) = %d, %v, want %d", text, rows, ok, want)
+		}
+	}
 	if rows, ok := doubleword.RowLimitOf(&doubleword.Error{Status: 400, Text: "File contains 50001 requests, max"}); rows != 50000 || !ok {
 		t.Errorf("RowLimitOf = %d, %v", rows, ok)
 	}

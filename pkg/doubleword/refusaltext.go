@@ -26,6 +26,17 @@ func RowLimitOf(err error) (rows int, ok bool) {
 	return rowLimitIn(e.Text)
 }
 
+// UnverifiedQuotaOf returns how many rows an unverified account may have in a rolling window, as far as a refusal tells. It is pure.
+func UnverifiedQuotaOf(err error) (rows int, ok bool) {
+	var e *Error
+	if !errors.As(err, &e) || refusalOfQuota(e.Text) != RefusedUnverifiedQuota {
+		return 0, false
+	}
+	_, rest, found := strings.Cut(e.Text, "Unverified accounts can submit at most ")
+	rows, _ = leadingInt(strings.ReplaceAll(rest, ",", ""))
+	return rows, found && rows > 0
+}
+
 // SizeLimitOf returns the most bytes a file may have, as far as a 413 tells. Of several sizes in the text the smallest is taken, since the
 // refused size is never the smaller one; MB is read as 10^6 and MiB as 2^20. It is pure.
 func SizeLimitOf(err error) (bytes int64, ok bool) {

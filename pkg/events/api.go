@@ -105,8 +105,10 @@ type JobStatus struct {
 	Retries        *JobRef    `json:"retries,omitempty"`
 	Policy         Policy     `json:"policy"`
 	Hold           *Hold      `json:"hold,omitempty"`
-	Rows           int        `json:"rows"` // planned or refused so far
-	ExpectedRows   *int       `json:"expected_rows,omitempty"`
+	// QueueHolds are the holds of the queue that keep batches of this job from being sent.
+	QueueHolds   []QueueHold `json:"queue_holds,omitempty"`
+	Rows         int         `json:"rows"` // planned or refused so far
+	ExpectedRows *int        `json:"expected_rows,omitempty"`
 	// Totals count the rows that have their answer: in the end all of them. A list has them of completed jobs only.
 	Totals *Totals `json:"totals,omitempty"`
 	// Batches are in order of their numbers. More says that there are others behind the last one. A list has none.

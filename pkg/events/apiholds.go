@@ -9,10 +9,12 @@ type EndHold struct {
 	ProviderBatchID string `json:"provider_batch_id,omitempty"`
 }
 
-// ResumeJobs asks for the holds of a job and of its batches to be ended; without a job, for those of all batches of the queue.
+// ResumeJobs asks for the holds of a job and of its batches to be ended; without a job, for those of the queue, its jobs and
+// batches.
 type ResumeJobs struct {
 	JobRef
-	// Code is the code of the holds that are meant. Empty: all of a job, and those of [HoldCredit] of a queue.
+	// Code is the code of the holds that are meant. Empty: all of a job and its batches; without a job, all of the queue itself, and those of
+	// [HoldCredit] of its jobs and batches.
 	Code string `json:"code,omitempty"`
 }
 
@@ -22,10 +24,11 @@ type Resumed struct {
 	More  bool          `json:"more,omitempty"`
 }
 
-// ResumedHold is one hold. Ended: its job or batch goes on, or the submitter has been asked to see to it. Otherwise Why says how it ends.
+// ResumedHold is one hold. Ended: its queue, job or batch goes on, or the submitter has been asked to see to it. Otherwise Why says how it ends.
 type ResumedHold struct {
 	Queue string `json:"queue"`
-	Job   string `json:"job"`
+	Key   string `json:"key,omitempty"`   // of a queue's hold: the API key whose batches wait; empty: all of them
+	Job   string `json:"job"`             // empty: the queue itself
 	Batch string `json:"batch,omitempty"` // empty: the job itself
 	Code  string `json:"code"`
 	Ended bool   `json:"ended"`

@@ -57,6 +57,9 @@ type Batch struct {
 	// LineRefusals counts the rows that were refused one by one in this line of follow-ups.
 	LineRefusals int `json:"line_refusals,omitempty"`
 
+	// QuotaSince is since when the provider has been refusing the create for the quota of an unverified account.
+	QuotaSince *time.Time `json:"quota_since,omitempty"`
+
 	Attempt int    `json:"attempt"` // of the POST, from 1; grows with each fence
 	FileID  string `json:"file_id,omitempty"`
 	// Owner is who won the change to creating or fencing: a random id of one process.
@@ -72,7 +75,9 @@ type Batch struct {
 	Status       string     `json:"status,omitempty"` // the provider's own word
 	Counts       Counts     `json:"counts"`
 	RatePerSec   float64    `json:"rate_per_second,omitempty"` // rows settled per second at the provider, smoothed
+	RateSince    *time.Time `json:"rate_since,omitempty"`      // from when on the rate was measured; anew when rows run again
 	ETAAt        *time.Time `json:"eta_at,omitempty"`
+	ProgressAt   *time.Time `json:"progress_at,omitempty"` // when the provider's status or counts were last seen to change
 	OutputFileID string     `json:"output_file_id,omitempty"`
 	ErrorFileID  string     `json:"error_file_id,omitempty"`
 	SubmittedAt  *time.Time `json:"submitted_at,omitempty"`
@@ -82,6 +87,7 @@ type Batch struct {
 	NextPollAt   *time.Time `json:"next_poll_at,omitempty"`
 	Overdue      bool       `json:"overdue,omitempty"`
 	UnknownSince *time.Time `json:"unknown_since,omitempty"` // the provider has been answering 404 or 401 for it since
+	Unanswered   int        `json:"unanswered,omitempty"`    // how many polls in a row that were
 
 	// FollowUps and Totals are written when the batch ends; Totals leaves out rows that went to follow-ups.
 	FollowUps []string `json:"follow_ups,omitempty"`

@@ -22,10 +22,12 @@ const (
 	CodeRefusedRow    = "provider_refused" // the provider refused the row before it ran; Message is its text
 	CodeTooManyGroups = "too_many_groups"  // the row is of the job's 65th (window, url, model)
 	CodeProvider      = "provider_error"   // the provider's error has no code of its own
+	CodeOutOfCredit   = "out_of_credit"    // the provider stopped the row for want of credit, or a spending cap: top up before it is sent again
+	CodeAccessLost    = "access_lost"      // the provider refused the row because the key may not use it or its model any more
 	CodeTooLarge      = "answer_too_large" // the provider's line is too long for memory and its answer cannot be streamed
 )
 
-// Codes of holds: why a job or batch waits for a person or for the world to change.
+// Codes of holds: why a queue, job or batch waits for a person or for the world to change.
 const (
 	HoldRefused           = "refused"                 // the provider refuses for a reason that no row explains
 	HoldCredit            = "out_of_credit"           // 402
@@ -38,5 +40,6 @@ const (
 	HoldPublish           = "publish_refused"         // the bus refuses a result for good
 	HoldCapability        = "capability_missing"      // the provider can neither be listed nor fenced
 	HoldNeedsAttention    = "needs_attention"         // a batch we know stays 404 or 401
+	HoldUnverifiedQuota   = "unverified_quota"        // an unverified account may not submit as many rows: waiting for a whole window did not help
 	HoldGroupsUnsupported = "model_refused"           // the provider refuses the model or window of the whole batch
 )

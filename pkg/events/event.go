@@ -20,6 +20,9 @@ const (
 	JobDone         Kind = "job.completed"
 	JobForgotten    Kind = "job.forgotten"
 
+	QueueHeld    Kind = "queue.held"
+	QueueResumed Kind = "queue.resumed"
+
 	BatchIsPlanned      Kind = "batch.planned"
 	BatchIsUploaded     Kind = "batch.uploaded"
 	BatchIsCreating     Kind = "batch.creating"
@@ -41,23 +44,24 @@ const (
 	BatchOrphanResult   Kind = "batch.orphan_result"
 )
 
-// Event tells of one change of a job or a batch. ID is "<batch>-<revision replaced>", "0-<revision replaced>" for a job, and the last
-// token of the subject.
+// Event tells of one change of a job, a batch or a queue. ID is "<batch>-<revision replaced>", "0-<revision replaced>" for a job or a queue, and
+// the last token of the subject.
 type Event struct {
 	ID    string    `json:"id"`
 	Kind  Kind      `json:"kind"`
 	At    time.Time `json:"at"`
 	Queue string    `json:"queue"`
-	Job   string    `json:"job"`
+	Job   string    `json:"job"` // [NoJob] in an event of a queue
 	Batch string    `json:"batch,omitempty"`
-	// JobState or BatchState is the whole state after the change.
-	JobState   *Job   `json:"job_state,omitempty"`
-	BatchState *Batch `json:"batch_state,omitempty"`
+	// JobState, BatchState or BudgetState is the whole state after the change.
+	JobState    *Job    `json:"job_state,omitempty"`
+	BatchState  *Batch  `json:"batch_state,omitempty"`
+	BudgetState *Budget `json:"budget_state,omitempty"`
 	// Note says what is not in the state: an orphan's provider batch id, the expected and the real row count.
 	Note string `json:"note,omitempty"`
 }
 
-// EventID is the id of the event of a change of batch (empty for a job) that replaced the given revision.
+// EventID is the id of the event of a change of batch (empty for a job or a queue) that replaced the given revision.
 func EventID(batch string, replaced uint64) string {
 	if batch == "" {
 		batch = "0"

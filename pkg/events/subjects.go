@@ -90,6 +90,9 @@ func BatchKey(queue, job, n string) string { return "batch." + queue + "." + job
 // CursorKey is the key of the collector's cursor of a batch.
 func CursorKey(queue, job, n string) string { return "cursor." + queue + "." + job + "." + n }
 
+// BudgetKey is the key of what a queue may spend.
+func BudgetKey(queue string) string { return "budget." + queue }
+
 // BatchPrefix is what the keys of all batches of a job begin with.
 func BatchPrefix(queue, job string) string { return "batch." + queue + "." + job + "." }
 

@@ -118,7 +118,7 @@ func (d *drive) submitted(ctx context.Context, remote *doubleword.Batch, fenced 
 			b.ForeignDigest, b.Wish = foreignDigest(b, remote), nil
 		}
 		b.ProviderBatchID, b.Fenced, b.Status = remote.ID, fenced, remote.Status
-		b.Attempt = max(b.Attempt, 1)
+		b.Attempt, b.QuotaSince = max(b.Attempt, 1), nil
 		if remote.InputFileID != "" {
 			b.FileID = remote.InputFileID
 		}

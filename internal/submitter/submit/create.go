@@ -17,6 +17,9 @@ var errTooLate = errors.New("the change to creating took too long")
 
 // create wins creating with the given input file, and posts.
 func (d *drive) create(ctx context.Context, fileID string) (step, error) {
+	if err := d.readBudget(ctx); err != nil || d.queueHeld() { // the upload may have taken long: decide again
+		return step{}, err
+	}
 	before := time.Now()
 	err := d.enter(ctx, events.BatchCreating, func(b *events.Batch, at time.Time) {
 		next := at.Add(d.patience.answer)
@@ -66,6 +69,9 @@ func (d *drive) lastCall(ctx context.Context) (context.Context, context.CancelFu
 // answered is a POST that gave no batch. What it tells of the paid call is stored beyond the end of ctx.
 func (d *drive) answered(ctx context.Context, err error) (step, error) {
 	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
+	if v.why == whyQuota {
+		v = judgeQuotaWait(v, err, &d.batch.Batch, time.Now())
+	}
 	d.logFailure("create failed", v, err)
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)
 	defer cancel()
@@ -79,6 +85,8 @@ func (d *drive) answered(ctx context.Context, err error) (step, error) {
 			setHold(b, v.code, err.Error(), at)
 			b.LastError = cut(err.Error())
 		}, events.BatchHeld)
+	case cureHoldQueue:
+		return d.holdQueue(kept, v, err)
 	case cureSplit:
 		return d.split(ctx, limit{})
 	default:
@@ -95,7 +103,13 @@ func (d *drive) unanswered(ctx context.Context, err error) (step, error) {
 // notPosted goes back to uploaded: it is sure that no batch was made.
 func (d *drive) notPosted(ctx context.Context, v verdict, err error) (step, error) {
 	d.memory.refusals++
-	return step{delay: v.delay, why: v.why}, d.enter(ctx, events.BatchUploaded, d.waiting(v.why, err, v.delay), events.BatchIsUploaded)
+	wait := d.waiting(v.why, err, v.delay)
+	return step{delay: v.delay, why: v.why}, d.enter(ctx, events.BatchUploaded, func(b *events.Batch, at time.Time) {
+		wait(b, at)
+		if v.why == whyQuota && b.QuotaSince == nil {
+			b.QuotaSince = &at
+		}
+	}, events.BatchIsUploaded)
 }
 
 // lostAnswer is a batch that was made, and whose id could not be stored. Where the state is the very one of this POST after all, as after a

@@ -26,6 +26,8 @@ const (
 	puzzle                   // wait until the job is planned: the provider has a batch of it that nothing explains
 	recreate                 // upload anew, win creating, then POST
 	endCancelled             // answer all rows as cancelled
+	awaitQueue               // say that the queue is held: nothing of it is sent
+	leaveFence               // the same after a fence that is proven: whoever goes on need not fence again
 	cancelRemote             // ask the provider to stop
 
 	// What a person's wish asks for.
@@ -56,6 +58,7 @@ type view struct {
 	now       time.Time
 	cancelled bool // its job's cancellation is wanted
 	paused    bool // its job is held
+	queueHeld bool // its queue is, for its key
 	key       bool // its API key is configured
 	can       doubleword.Capabilities
 	patience  patience
@@ -117,6 +120,9 @@ func decideUnsent(v *view) action {
 	if !v.cancelled {
 		if v.paused {
 			return action{kind: stop}
+		}
+		if v.queueHeld {
+			return action{kind: awaitQueue}
 		}
 		if delay := v.untilNextTry(); delay > 0 {
 			return action{kind: wait, delay: delay}
@@ -260,6 +266,9 @@ func decideFenced(v *view) action {
 	}
 	if puzzled, ok := decideWorld(v); ok {
 		return puzzled
+	}
+	if v.queueHeld {
+		return action{kind: leaveFence}
 	}
 	return action{kind: recreate}
 }

@@ -71,6 +71,7 @@ func both(edits ...func(*view)) func(*view) {
 }
 
 func cancelled(v *view)  { v.cancelled = true }
+func heldQueue(v *view)  { v.queueHeld = true }
 func keyless(v *view)    { v.key = false }
 func blind(v *view)      { v.can.ListByMetadata = false }
 func undeleting(v *view) { v.can.DeleteFile = false }
@@ -107,6 +108,12 @@ func TestDecide(t *testing.T) {
 		"planned waits for its next try":                        {state: events.BatchPlanned, edit: func(v *view) { at := v.now.Add(time.Minute); v.batch.NextTryAt, v.memory.failures = &at, 1 }, want: wait},
 		"planned tries once by itself before it waits":          {state: events.BatchPlanned, edit: func(v *view) { at := v.now.Add(time.Minute); v.batch.NextTryAt, v.listed = &at, true }, want: upload},
 		"planned of a held job rests":                           {state: events.BatchPlanned, edit: func(v *view) { v.paused = true }, want: stop},
+		"planned of a held queue rests":                         {state: events.BatchPlanned, edit: heldQueue, want: awaitQueue},
+		"uploaded of a held queue rests":                        {state: events.BatchUploaded, edit: both(heldQueue, listed()), want: awaitQueue},
+		"a cancelled job's batch of a held queue ends":          {state: events.BatchUploaded, edit: both(heldQueue, cancelled, listed()), want: endCancelled},
+		"an unanswered create of a held queue is resolved":      {state: events.BatchCreating, edit: both(heldQueue, listed(live)), want: adopt, id: "a"},
+		"a proven fence of a held queue ends without a POST":    {state: events.BatchFencing, edit: owned(true, heldQueue, listed()), want: leaveFence},
+		"a fence of a held queue is proven all the same":        {state: events.BatchFencing, edit: owned(false, heldQueue, listed()), want: deleteFile},
 		"planned of a cancelled job is listed":                  {state: events.BatchPlanned, edit: cancelled, want: look},
 		"planned of a cancelled job ends":                       {state: events.BatchPlanned, edit: both(cancelled, listed()), want: endCancelled},
 		"planned without its key is held":                       {state: events.BatchPlanned, edit: keyless, want: hold, code: events.HoldKeyMissing},

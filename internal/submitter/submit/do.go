@@ -46,6 +46,10 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 		return d.endCancelled(ctx)
 	case cancelRemote:
 		return d.cancelRemote(ctx)
+	case awaitQueue:
+		return d.awaitQueue(ctx)
+	case leaveFence:
+		return step{}, d.leaveFence(ctx)
 	default:
 		return d.doWish(ctx, a)
 	}

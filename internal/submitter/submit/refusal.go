@@ -18,6 +18,7 @@ const (
 	slotWait       = time.Minute      // too many uploads at once: the provider's own Retry-After
 	capacityWait   = 5 * time.Minute  // other batches of the model must end first
 	quotaWait      = 30 * time.Minute // rolls over the whole completion window: a minute never helps
+	longestQuota   = 4 * time.Hour
 	longestWait    = time.Hour
 	keyRefusals    = 6  // 401 may be the provider's own fault for a while: about 5 minutes
 	objectMisses   = 8  // an absent object may come: about 10 minutes
@@ -36,6 +37,7 @@ const (
 	cureSplit                 // too large for one file
 	cureSearch                // some row may be at fault: find it; where that cannot be, hold with verdict.code
 	cureHold                  // a person has to act: verdict.code
+	cureHoldQueue             // a person has to act, and nothing more of the queue is to be sent with this key until then: verdict.code
 )
 
 // verdict is a judged failure.
@@ -60,7 +62,7 @@ func judgeUpload(err error, rows, refusals int) verdict {
 		return verdict{cure: cureHold, code: events.HoldRefused}
 	case doubleword.RefusalOf(err) == doubleword.NotRefused:
 		return verdict{cure: cureRetry, why: "upload_failed", delay: retryDelay(refusals)}
-	case namesNothing(err) && rows > 1: // of one row alone nothing shows that it is not the account
+	case namesNothing(err):
 		return verdict{cure: cureSearch, code: events.HoldRefused}
 	}
 	return judgeRefusal(err, rows, refusals)
@@ -102,7 +104,7 @@ func judgeRefusal(err error, rows, refusals int) verdict {
 		}
 		return verdict{cure: cureSplit}
 	case doubleword.RefusedCredit:
-		return verdict{cure: cureHold, code: events.HoldCredit}
+		return verdict{cure: cureHoldQueue, code: events.HoldCredit}
 	case doubleword.RefusedKey:
 		if refusals >= keyRefusals {
 			return verdict{cure: cureHold, code: events.HoldRefused}
@@ -126,7 +128,7 @@ func judgeQuota(err error, refusal doubleword.Refusal) verdict {
 	case refusal == doubleword.RefusedCapacity:
 		return verdict{cure: cureRetry, why: "capacity", delay: bounded(max(asked, capacityWait))}
 	case refusal == doubleword.RefusedUnverifiedQuota:
-		return verdict{cure: cureRetry, why: "unverified_quota", delay: bounded(max(asked, quotaWait))}
+		return verdict{cure: cureRetry, why: whyQuota, delay: bounded(max(asked, quotaWait))}
 	case ok && e.Status == http.StatusTooManyRequests:
 		return verdict{cure: cureRetry, why: "too_many_requests", delay: bounded(max(asked, slotWait))}
 	}

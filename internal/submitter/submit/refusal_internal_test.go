@@ -50,7 +50,7 @@ func TestJudge(t *testing.T) {
 		"a 422 without a line":           {err: refused(422, "odd"), want: verdict{cure: cureSearch, code: events.HoldRefused}},
 		"a missing role at the upload":   {err: refused(403, "Insufficient permissions"), want: verdict{cure: cureHold, code: events.HoldRefused}},
 		"a create without a line":        {err: refused(400, "odd"), create: true, want: verdict{cure: cureHold, code: events.HoldRefused}},
-		"no credit":                      {err: refused(402, "Insufficient balance"), create: true, want: verdict{cure: cureHold, code: events.HoldCredit}},
+		"no credit":                      {err: refused(402, "Insufficient balance"), create: true, want: verdict{cure: cureHoldQueue, code: events.HoldCredit}},
 		"no upload slot":                 {err: refused(429, simulator.TextUploadSlots), want: verdict{cure: cureRetry, why: "upload_slots", delay: time.Minute}},
 		"no capacity":                    {err: refused(429, simulator.TextCapacity), create: true, want: verdict{cure: cureRetry, why: "capacity", delay: 5 * time.Minute}},
 		"an unverified account's quota":  {err: refused(429, simulator.TextUnverified), create: true, want: verdict{cure: cureRetry, why: "unverified_quota", delay: 30 * time.Minute}},
@@ -90,9 +90,9 @@ func TestAFileOfOneRowThatIsTooLargeIsThatRowsFault(t *testing.T) {
 	}
 }
 
-func TestAFaultWithoutALineOfAFileOfOneRowIsAPersonsToJudge(t *testing.T) {
+func TestAFaultWithoutALineOfAFileOfOneRowIsSearchedToo(t *testing.T) {
 	t.Parallel()
-	if got, want := judgeUpload(refused(400, "odd"), 1, 0), (verdict{cure: cureHold, code: events.HoldRefused}); got != want {
+	if got, want := judgeUpload(refused(400, "odd"), 1, 0), (verdict{cure: cureSearch, code: events.HoldRefused}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

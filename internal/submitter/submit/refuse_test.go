@@ -134,28 +134,7 @@ func TestATooLargeBatchIsSplitInTwo(t *testing.T) {
 	})
 }
 
-func TestOutOfCreditHoldsTheUploadedBatchUntilItIsResumed(t *testing.T) {
-	t.Parallel()
-	bubble(t, createRefused(402, "", 1), func(w *world) {
-		w.plan(1)
-		s := w.process(w.client, nil)
-		b := w.drive(s, "1")
-		if b.State != events.BatchUploaded || b.Hold == nil || b.Hold.Code != events.HoldCredit || !slices.Contains(w.kinds("1"), events.BatchHeld) {
-			t.Fatalf("state %+v hold %+v", b.Batch, b.Hold)
-		}
-		w.check(s.Sweep(w.t.Context()))
-		if got := w.sim.Ledger().Calls["POST /v1/batches"]; got != 1 {
-			t.Errorf("a held batch was posted %d times", got)
-		}
-		w.edit("1", func(b *jobs.Batch) { b.Hold = nil })
-		b = w.drive(s, "1")
-		w.onlyLive(&b)
-		if got := len(w.sim.Ledger().Uploads); got != 1 {
-			t.Errorf("%d uploads", got)
-		}
-	})
-}
-
+// Contract 9.9: the kinds of 429 are told apart by their text.
 func TestTimeCuresA429OfEachKind(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{

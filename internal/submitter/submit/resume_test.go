@@ -58,12 +58,12 @@ func (w *world) another(n string, edit func(*jobs.Batch)) {
 
 func TestWhatIsStillSoIsHeldAgain(t *testing.T) {
 	t.Parallel()
-	faults := []simulator.Fault{{Kind: simulator.FaultCreateRefused, Status: 402, Count: 2}}
+	faults := []simulator.Fault{{Kind: simulator.FaultCreateRefused, Status: 403, Text: "Insufficient permissions", Count: 2}}
 	bubble(t, simulator.Config{Faults: faults}, func(w *world) {
 		w.plan(2)
 		s := w.process(w.client, nil)
 		for range 2 {
-			if b := w.drive(s, "1"); b.Hold == nil || b.Hold.Code != events.HoldCredit {
+			if b := w.drive(s, "1"); b.Hold == nil || b.Hold.Code != events.HoldRefused {
 				t.Fatalf("hold %+v", b.Hold)
 			}
 			w.wish("1", events.WishResume, "")

@@ -69,6 +69,7 @@ type drive struct {
 	memory   *memory
 	batch    jobs.Batch
 	job      jobs.Job
+	budget   jobs.Budget
 	provider Provider
 	key      bool
 	listed   bool
@@ -128,6 +129,9 @@ func (d *drive) read(ctx context.Context, queue, job, n string) (step, error) {
 	if d.job, err = d.config.Jobs.Job(ctx, queue, job); err != nil {
 		return step{}, err
 	}
+	if err = d.readBudget(ctx); err != nil {
+		return step{}, err
+	}
 	d.provider, d.key = d.config.Provider(d.batch.Key)
 	d.listed, d.listing = false, nil
 	return step{}, nil
@@ -136,7 +140,7 @@ func (d *drive) read(ctx context.Context, queue, job, n string) (step, error) {
 func (d *drive) view() *view {
 	v := &view{
 		batch: &d.batch.Batch, path: Path(d.config.BusID, &d.batch.Batch), now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
-		key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
+		queueHeld: d.queueHeld(), key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
 		unexplained: d.strange, planned: d.job.State != events.JobOpen,
 	}
 	if d.key {

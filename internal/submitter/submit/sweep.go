@@ -43,7 +43,11 @@ func (s *Submitter) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	due, err := s.due(ctx, open)
+	held, err := s.heldQueues(ctx)
+	if err != nil {
+		return err
+	}
+	due, err := s.due(ctx, open, held)
 	if err != nil {
 		return err
 	}
@@ -67,7 +71,7 @@ type name struct{ queue, job, n string }
 
 // due reads which batches have a step to make, and forgets those that need no memory. Only names are kept: a list may be old, and drives are
 // long.
-func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
+func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues) ([]name, error) {
 	var (
 		now   = time.Now()
 		known = make(map[string]struct{})
@@ -82,7 +86,7 @@ func (s *Submitter) due(ctx context.Context, open openJobs) ([]name, error) {
 		if waits(&b.Batch) || cancelled || b.Wish != nil {
 			known[b.StateKey()] = struct{}{}
 		}
-		if !cancelled && b.Wish == nil && s.memories.resting(b.StateKey(), now) {
+		if !cancelled && b.Wish == nil && (held.keep(&b.Batch) || s.memories.resting(b.StateKey(), now)) {
 			continue
 		}
 		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {

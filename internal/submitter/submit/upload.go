@@ -62,6 +62,15 @@ func (u *uploading) part(ctx context.Context, entries []manifest.Entry, from, to
 	})
 }
 
+// control uploads one line that is no row of the batch. Like a part, its file has the batch's name, so that the sweep finds it after a crash.
+func (u *uploading) control(ctx context.Context, line []byte) (string, error) {
+	return u.send(ctx, func(out *lines) error {
+		out.buffer = append(out.buffer, line...)
+		out.flush()
+		return nil
+	})
+}
+
 // send uploads what write writes; an error of write goes before the provider's.
 func (u *uploading) send(ctx context.Context, write func(*lines) error) (string, error) {
 	var source error
@@ -159,6 +168,8 @@ func (d *drive) notUploaded(ctx context.Context, err error) (step, error) {
 	switch {
 	case v.cure == cureRetry:
 		return d.uploadLater(ctx, v, err)
+	case v.cure == cureHoldQueue:
+		return d.holdQueue(ctx, v, err)
 	case fencing && d.memory.fence.provenAt.IsZero(): // the old file may be there yet, and a POST that names it may come
 		return step{done: true}, d.hold(ctx, events.HoldFence, "the upload that has to prove the deletion of "+d.batch.FileID+" is refused")
 	case v.cure == cureHold, v.cure == cureSearch && fencing: // it was taken before, so the rows are not at fault
