@@ -99,23 +99,40 @@ func (d *drive) search(ctx context.Context, cause error) (step, error) {
 	if err != nil {
 		return d.unreadable(ctx, err)
 	}
-	row, refusal, err := findRow(len(entries), func(from, to int) error {
-		id, err := d.uploading().part(ctx, entries, from, to)
-		d.dropFile(ctx, id)
-		return err
-	})
+	row, refusal, err := d.oddRow(ctx, entries)
 	d.log.Warn().AnErr("end", whyNoRow(err)).Int("line", row+1).Msg("searched for the row that the upload is refused for")
 	switch {
 	case ctx.Err() != nil:
 		return step{}, ctx.Err()
 	case errors.Is(err, errNoneTaken):
 		return step{done: true}, d.hold(ctx, events.HoldRefused, cause.Error())
+	case errors.Is(err, errAllTaken) && len(entries) == 1: // the refusal has gone
+		return d.uploadLater(ctx, verdict{cure: cureRetry, why: "upload_failed", delay: retryDelay(d.memory.refusals)}, cause)
 	case errors.Is(err, errAllTaken):
 		return d.split(ctx, limit{})
 	case err != nil:
 		return d.searchLater(ctx, err)
 	}
 	return d.refuse(ctx, verdict{cure: cureRejectRow, line: row + 1}, refusal)
+}
+
+// oddRow is the search itself: on which row of the file the refusal falls.
+func (d *drive) oddRow(ctx context.Context, entries []manifest.Entry) (row int, refusal, err error) {
+	drop := func(id string, err error) error {
+		d.dropFile(ctx, id)
+		return err
+	}
+	try := func(from, to int) error { return drop(d.uploading().part(ctx, entries, from, to)) }
+	if len(entries) > 1 {
+		return findRow(len(entries), try)
+	}
+	line, ok := controlLine(d.batch.GroupKey)
+	if !ok {
+		return 0, nil, errNoneTaken
+	}
+	control := func() error { return drop(d.uploading().control(ctx, line)) }
+	refusal, err = onlyRow(control, func() error { return try(0, 1) })
+	return 0, refusal, err
 }
 
 // whyNoRow keeps the provider's words out of the log: they may quote a row.
