@@ -1,8 +1,8 @@
 package poller
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -10,18 +10,18 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-// rateWeight is the weight of the newest rate in the smoothed one.
-const rateWeight = 0.3
-
 // Decide puts what the provider says of a batch into its state, and returns the events that tell of it: none when nothing changed but
 // the time of the next poll. A batch that has ended by its status while its counts leave rows open is a changing picture, and waited for
 // until its window is over; then it has ended, and the collector answers for the rows that no file holds. It is pure.
 func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) []events.Kind {
 	counts := events.Counts(remote.Counts)
 	changed := counts != b.Counts || remote.Status != b.Status
-	updateRate(b, counts, now)
+	if changed || b.ProgressAt == nil {
+		b.ProgressAt = &now
+	}
+	estimate(b, counts, now)
 	b.Counts, b.Status, b.PolledAt = counts, remote.Status, &now
-	kinds := recovered(b)
+	kinds := judgeDoubt(b, now, pace)
 	b.OutputFileID, b.ErrorFileID = keep(b.OutputFileID, remote.OutputFileID), keep(b.ErrorFileID, remote.ErrorFileID)
 	if !remote.ExpiresAt.IsZero() {
 		b.ExpiresAt = &remote.ExpiresAt
@@ -39,37 +39,60 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 		b.Overdue = true
 		kinds = append(kinds, events.BatchOverdue)
 	}
-	b.Why = why(b)
+	if b.Why = why(b); isStuck(b, now, pace) {
+		b.Why += ": needs attention"
+	}
 	next := now.Add(pace.Interval(b, now))
 	b.NextPollAt = &next
 	return kinds
 }
 
-// recovered ends the doubt about a batch for which the provider answers again, and that with its own key.
-func recovered(b *events.Batch) []events.Kind {
-	b.LastError, b.UnknownSince = "", nil
-	if b.Hold == nil || b.Hold.Code != events.HoldNeedsAttention && b.Hold.Code != events.HoldKeyMissing {
-		return nil
+// judgeDoubt ends the doubt about a batch for which the provider answers again, and that with its own key; but one that stands still in a
+// status that it should leave within seconds needs attention, which is said once.
+func judgeDoubt(b *events.Batch, now time.Time, pace Pace) []events.Kind {
+	b.LastError, b.NextTryAt, b.UnknownSince, b.Unanswered = "", nil, nil, 0
+	doubted := b.Hold != nil && (b.Hold.Code == events.HoldNeedsAttention || b.Hold.Code == events.HoldKeyMissing)
+	switch stuck := isStuck(b, now, pace); {
+	case stuck && b.Hold == nil:
+		message := fmt.Sprintf("the provider has said %s for longer than %s: needs attention", b.Status, pace.Stuck)
+		b.Hold = &events.Hold{Code: events.HoldNeedsAttention, Message: message, At: now}
+		return []events.Kind{events.BatchNeedsAttention}
+	case doubted && !stuck:
+		b.Hold = nil
+		return []events.Kind{events.BatchResumed}
 	}
-	b.Hold = nil
-	return []events.Kind{events.BatchResumed}
+	return nil
 }
 
-// DecideUnknown notes that the provider did not answer for the batch, or does not know it. It returns an event once, when that has
-// lasted for patience. It is pure but for err's text.
+// isStuck reports whether the provider shows b for too long as if it were about to begin or to end. A batch without any progress that is
+// in_progress is not stuck: a cold model does not begin for most of the window.
+func isStuck(b *events.Batch, now time.Time, pace Pace) bool {
+	passing := b.Status == doubleword.StatusValidating || b.Status == doubleword.StatusFinalizing
+	return passing && b.ProgressAt != nil && now.Sub(*b.ProgressAt) >= pace.Stuck
+}
+
+// DecideUnknown notes that the provider did not answer for the batch, or does not know it. It is asked again after its interval, and not
+// before the provider wants to be asked. It returns an event once, when that has lasted for patience. It is pure but for err's text.
 func DecideUnknown(b *events.Batch, err error, now time.Time, pace Pace) []events.Kind {
-	next := now.Add(pace.Interval(b, now))
-	b.NextPollAt = &next
-	b.LastError = cut(err.Error())
 	if b.UnknownSince == nil {
-		b.UnknownSince = &now
+		b.UnknownSince, b.Unanswered = &now, 0
 	}
+	b.Unanswered++
+	asked := asksToWait(err)
+	next := now.Add(max(pace.Interval(b, now), asked))
+	b.NextPollAt, b.NextTryAt = &next, &next
+	b.LastError = cut(err.Error())
 	lasted := now.Sub(*b.UnknownSince)
-	b.Why = fmt.Sprintf("the provider has not answered for this batch for %s; asking again", lasted.Round(time.Second))
+	switch {
+	case asked > 0:
+		b.Why = fmt.Sprintf("the provider asks to wait until %s (try %d)", next.UTC().Format(time.RFC3339), b.Unanswered)
+	default:
+		b.Why = fmt.Sprintf("the provider has not answered for this batch for %s (try %d); asking again", lasted.Round(time.Second), b.Unanswered)
+	}
 	if lasted < pace.Patience {
 		return nil
 	}
-	b.Why = fmt.Sprintf("the provider has not answered for this batch for %s: needs attention", pace.Patience)
+	b.Why = fmt.Sprintf("the provider has not answered for this batch for %s (try %d): needs attention", pace.Patience, b.Unanswered)
 	if b.Hold != nil {
 		return nil
 	}
@@ -77,9 +100,24 @@ func DecideUnknown(b *events.Batch, err error, now time.Time, pace Pace) []event
 	return []events.Kind{events.BatchNeedsAttention}
 }
 
+// longestAsked bounds what the provider can ask for: more is a mistake.
+const longestAsked = time.Hour
+
+// asksToWait is for how long the provider wants to be left alone; 0 when it did not say.
+func asksToWait(err error) time.Duration {
+	e, ok := errors.AsType[*doubleword.Error](err)
+	if !ok {
+		return 0
+	}
+	return min(e.RetryAfter, longestAsked)
+}
+
 func why(b *events.Batch) string {
+	since := ""
 	switch b.Status {
-	case doubleword.StatusValidating, doubleword.StatusInProgress, doubleword.StatusFinalizing:
+	case doubleword.StatusInProgress:
+	case doubleword.StatusValidating, doubleword.StatusFinalizing:
+		since = " since " + b.ProgressAt.UTC().Format(time.RFC3339)
 	case doubleword.StatusCompleted:
 		return "the provider says it is completed, but its counts leave rows open: asking on"
 	default:
@@ -88,30 +126,7 @@ func why(b *events.Batch) string {
 	if b.Overdue {
 		return "past the completion window: the provider still runs it, asking on"
 	}
-	return "the provider runs it: " + b.Status
-}
-
-// updateRate smooths the rate over the polls that saw rows settle, and lets it fall when none did, so that the estimate moves out
-// instead of promising the same minute for hours when the slowest rows come last.
-func updateRate(b *events.Batch, counts events.Counts, now time.Time) {
-	done, before := counts.Completed+counts.Failed, b.Counts.Completed+b.Counts.Failed
-	since := b.SinceAt
-	if b.PolledAt != nil {
-		since = *b.PolledAt
-	}
-	elapsed := math.Max(now.Sub(since).Seconds(), 1e-3)
-	rate := math.Max(float64(done-before), 0) / elapsed
-	if b.RatePerSec == 0 {
-		b.RatePerSec = rate
-	} else {
-		b.RatePerSec += rateWeight * (rate - b.RatePerSec)
-	}
-	b.ETAAt = nil
-	if open := counts.Total - done; open > 0 && b.RatePerSec > 1e-6 {
-		seconds := math.Min(float64(open)/b.RatePerSec, (30 * 24 * time.Hour).Seconds())
-		eta := now.Add(time.Duration(seconds * float64(time.Second)))
-		b.ETAAt = &eta
-	}
+	return "the provider runs it: " + b.Status + since
 }
 
 func keep(have, said string) string {

@@ -18,7 +18,7 @@ import (
 func start() time.Time { return time.Date(2026, 11, 30, 2, 0, 0, 0, time.UTC) }
 
 func pace() poller.Pace {
-	return poller.Pace{Floor: 30 * time.Second, Ceiling: 10 * time.Minute, Patience: 15 * time.Minute}
+	return poller.Pace{Floor: 30 * time.Second, Ceiling: 10 * time.Minute, Patience: 15 * time.Minute, Stuck: 2 * time.Hour}
 }
 
 func submitted() *events.Batch {

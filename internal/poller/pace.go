@@ -15,10 +15,11 @@ const ageShare = 20
 type Pace struct {
 	Floor, Ceiling time.Duration
 	Patience       time.Duration // how long 401, 404 and silence are taken for an outage
+	Stuck          time.Duration // how long a batch may be validating or finalizing before a person should look
 }
 
 // Interval is the wait until the next poll: a share of the batch's age within the floor and the ceiling, no longer than until it is
-// expected to end, and the ceiling once it is overdue or in doubt. It is shorter by up to a tenth, for one batch always in the same way, so
+// expected to end or its window ends, and the ceiling once it is overdue or in doubt. It is shorter by up to a tenth, for one batch always in the same way, so
 // that many batches do not fall due at once. Ticks come every Floor, so no batch is polled more often than that; were it longer by as
 // much, a young batch would miss every other tick.
 func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
@@ -29,6 +30,9 @@ func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 	wait := age / ageShare
 	if b.ETAAt != nil && b.ETAAt.After(now) {
 		wait = min(wait, b.ETAAt.Sub(now))
+	}
+	if b.ExpiresAt != nil && b.ExpiresAt.After(now) {
+		wait = min(wait, b.ExpiresAt.Sub(now)+time.Second) // it is overdue after that second, not at it
 	}
 	if b.Overdue || b.Hold != nil {
 		wait = p.Ceiling
@@ -44,4 +48,17 @@ func jitter(b *events.Batch, most time.Duration) time.Duration {
 	}
 	sum := sha256.Sum256([]byte(events.BatchKey(b.Queue, b.Job, b.N)))
 	return time.Duration(binary.BigEndian.Uint64(sum[:]) % uint64(most))
+}
+
+// early reports whether a batch that the list shows anyway is worth being decided on before it is due: it says something else than it did, or
+// more than half of its wait is over. So batches whose times lie apart fall due together again, and share lists.
+func early(b *events.Batch, status string, now time.Time) bool {
+	if b.UnknownSince != nil || b.Status != "" && b.Status != status {
+		return true
+	}
+	last := b.SinceAt
+	if b.PolledAt != nil {
+		last = *b.PolledAt
+	}
+	return b.NextPollAt == nil || now.Sub(last) >= b.NextPollAt.Sub(last)/2
 }

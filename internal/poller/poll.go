@@ -31,8 +31,11 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 	if !ok {
 		return nil // a key that is gone: its batches are held by the sweep
 	}
-	p := &poll{service: s, provider: provider, due: make(map[string]*jobs.Batch), ours: make(map[string]struct{})}
-	if err := p.load(ctx, key, time.Now()); err != nil || len(p.due) == 0 {
+	p := &poll{
+		service: s, provider: provider, key: key,
+		due: make(map[string]*jobs.Batch), later: make(map[string]*jobs.Batch), ours: make(map[string]bool),
+	}
+	if err := p.load(ctx, time.Now()); err != nil || len(p.due) == 0 {
 		return err
 	}
 	err := p.run(ctx)
@@ -44,23 +47,29 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 type poll struct {
 	service  *Service
 	provider Provider
+	key      string
 	due      map[string]*jobs.Batch // by provider batch id; shrinks as answers come
-	ours     map[string]struct{}    // the ids of all batches that are known and may be strange, see isStrange: they are no strangers
+	later    map[string]*jobs.Batch // those of the key that are not due
+	ours     map[string]bool        // the ids of all batches that are known and may be strange, see isStrange; true: it has ended here
 	decided  []decided              // not stored yet
 	faults   []error                // of single batches: they do not keep the others from being polled
 }
 
 // load reads the submitted batches, those of the key whose time has come among them.
-func (p *poll) load(ctx context.Context, key string, now time.Time) error {
+func (p *poll) load(ctx context.Context, now time.Time) error {
 	for b, err := range p.service.cfg.Jobs.AllBatches(ctx) {
 		if err != nil {
 			return err
 		}
 		if b.State == events.BatchSubmitted || b.SubmittedAt != nil && now.Sub(*b.SubmittedAt) < strangeFor+clockMargin {
-			p.ours[b.ProviderBatchID] = struct{}{}
+			p.ours[b.ProviderBatchID] = b.State.Ended()
 		}
-		if b.State == events.BatchSubmitted && b.Key == key && (b.NextPollAt == nil || !b.NextPollAt.After(now)) {
+		switch {
+		case b.State != events.BatchSubmitted || b.Key != p.key:
+		case b.NextPollAt == nil || !b.NextPollAt.After(now):
 			p.due[b.ProviderBatchID] = &b
+		default:
+			p.later[b.ProviderBatchID] = &b
 		}
 	}
 	return nil
@@ -69,6 +78,9 @@ func (p *poll) load(ctx context.Context, key string, now time.Time) error {
 // run walks the list until it has shown all due batches, and asks for what it did not show one by one. What a page holds is looked at to its
 // end: a stranger may stand behind the last due batch. A list that repeats itself is an answer, though not a whole one.
 func (p *poll) run(ctx context.Context) error {
+	if cause := p.service.waits.of(p.key, time.Now()); cause != nil {
+		return p.outage(ctx, cause)
+	}
 	oldest, shown := p.oldest(), 0
 	for remote, err := range p.provider.AllBatches(ctx, doubleword.BatchQuery{Limit: listPage}) {
 		if errors.Is(err, doubleword.ErrPageLoop) {
@@ -110,16 +122,25 @@ func (p *poll) seen(ctx context.Context, remote doubleword.Batch) {
 		p.apply(ctx, b, remote, nil)
 		return
 	}
-	if _, ok := p.ours[remote.ID]; !ok {
+	if b, ok := p.later[remote.ID]; ok {
+		if early(&b.Batch, remote.Status, time.Now()) {
+			delete(p.later, remote.ID)
+			p.apply(ctx, b, remote, nil)
+		}
+		return
+	}
+	if ended, known := p.ours[remote.ID]; !known || ended && remote.Alive() {
 		p.note(p.service.stranger(ctx, remote))
 	}
 }
 
-// outage notes for every due batch that the list failed. A GET for each would fail alike.
+// outage notes for every due batch that the list failed. A GET for each would fail alike. What the provider asks to wait is waited for by
+// the whole key.
 func (p *poll) outage(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	p.service.waits.add(p.key, cause, time.Now())
 	p.service.cfg.Log.Warn().Err(cause).Int("due", len(p.due)).Msg("batches not listed")
 	for _, b := range p.due {
 		p.apply(ctx, b, doubleword.Batch{}, cause)

@@ -45,6 +45,8 @@ type Config struct {
 	Floor, Ceiling time.Duration
 	// Patience is how long 401, 404 and silence are taken for an outage. Default 15 min.
 	Patience time.Duration
+	// StuckTimeout is how long a batch may be validating or finalizing until a person is asked to look. Default 2 h.
+	StuckTimeout time.Duration
 	// SweepInterval is how often ticks are set anew and batches without a key are looked for, jittered by a tenth. Default 60 s.
 	SweepInterval time.Duration
 	// DrainTimeout is how long a poll that is under way may go on after the stop. Default 10 s.
@@ -62,6 +64,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Floor, 30*time.Second)
 	set(&c.Ceiling, 10*time.Minute)
 	set(&c.Patience, 15*time.Minute)
+	set(&c.StuckTimeout, 2*time.Hour)
 	set(&c.SweepInterval, time.Minute)
 	set(&c.DrainTimeout, 10*time.Second)
 	c.Ceiling = max(c.Ceiling, c.Floor)
@@ -70,8 +73,9 @@ func (c Config) withDefaults() Config {
 
 // Service is the poller. Any number of replicas may run.
 type Service struct {
-	cfg  Config
-	pace Pace
+	cfg   Config
+	pace  Pace
+	waits waits
 }
 
 // New returns a poller, or what is missing in its configuration.
@@ -85,7 +89,9 @@ func New(cfg Config) (*Service, error) {
 		}
 	}
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, pace: Pace{Floor: cfg.Floor, Ceiling: cfg.Ceiling, Patience: cfg.Patience}}, nil
+	return &Service{cfg: cfg, pace: Pace{
+		Floor: cfg.Floor, Ceiling: cfg.Ceiling, Patience: cfg.Patience, Stuck: cfg.StuckTimeout,
+	}}, nil
 }
 
 // Name is "poller".

@@ -18,22 +18,26 @@ import (
 // ever.
 const strangeFor = 24 * time.Hour
 
-// stranger looks at a batch in the list that is not due. If its metadata names a path of this bus, the path's state must name it: a
-// second one that runs, or has answers that cost money, is a twin, one without a state an orphan. Each is told once, since the event's subject
-// is taken then.
+// stranger looks at a batch in the list that nobody follows here. If its metadata names a path of this bus, the path's state must name it: a
+// second one that runs, or has answers that cost money, is a twin, one without a state an orphan. One that has ended here and runs again,
+// since somebody had the provider retry it, needs attention: what it runs is paid for beyond what we know. Each is told once, since the
+// event's subject is taken then.
 func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 	queue, job, n, ok := parsePath(remote.Metadata[pathKey], s.cfg.BusID)
 	if !ok || !isStrange(&remote, time.Now()) {
 		return nil
 	}
 	b, err := s.cfg.Jobs.Batch(ctx, queue, job, n)
-	kind := events.BatchTwin
+	kind, note := events.BatchTwin, "provider batch "+remote.ID
 	switch {
 	case errors.Is(err, jetstore.ErrNotFound):
 		kind = events.BatchOrphan
 		b = jobs.Batch{Batch: events.Batch{Queue: queue, Job: job, N: n}}
 	case err != nil:
 		return err
+	case b.ProviderBatchID == remote.ID && b.State.Ended() && remote.Alive():
+		kind = events.BatchNeedsAttention
+		note += " is " + string(b.State) + " here, and the provider runs it again: rows that it answers anew are paid, and change no result"
 	case b.ProviderBatchID == remote.ID:
 		return nil // ours, and not due
 	case b.ProviderBatchID == "" && !b.State.Ended():
@@ -43,11 +47,11 @@ func (s *Service) stranger(ctx context.Context, remote doubleword.Batch) error {
 	}
 	b.Revision = numberOf(remote.ID)
 	change := jobs.NewChange(time.Now())
-	change.BatchEvent(&b, kind, "provider batch "+remote.ID)
+	change.BatchEvent(&b, kind, note)
 	err = s.cfg.Jobs.Commit(ctx, change)
 	if err == nil {
 		s.cfg.Log.Error().Str("queue", queue).Str("job", job).Str("batch", n).Str("provider_batch_id", remote.ID).
-			Str("kind", string(kind)).Msg("the provider runs a batch that no state names")
+			Str("kind", string(kind)).Msg("the provider has a batch that nobody follows here")
 	}
 	if jobs.IsConflict(err) {
 		return nil
