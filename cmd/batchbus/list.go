@@ -68,6 +68,9 @@ func table(env app.Env, all []events.JobStatus) error {
 		if j.Hold != nil {
 			state += ", HELD " + j.Hold.Code
 		}
+		for _, h := range j.QueueHolds {
+			state += ", QUEUE HELD " + h.Code
+		}
 		if j.Totals != nil {
 			succeeded = strconv.Itoa(j.Totals.Succeeded)
 		}

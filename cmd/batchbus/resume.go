@@ -10,10 +10,10 @@ import (
 )
 
 type resumeCommand struct {
-	Job   string `arg:"" optional:"" help:"Name of the job, or the provider's id of one of its batches. Without one: every batch of --queue that is out of credit."`
+	Job   string `arg:"" optional:"" help:"Name of the job, or the provider's id of one of its batches. Without one: --queue itself, and whatever of it is out of credit."`
 	Queue string `placeholder:"QUEUE" help:"Queue that the job belongs to. Default: default."`
 	Batch string `placeholder:"N" help:"Only this batch of the job."`
-	Code  string `placeholder:"CODE" help:"Only holds of this code. Default: all of a job, out_of_credit of a queue."`
+	Code  string `placeholder:"CODE" help:"Only holds of this code. Default: all of a job, or of a queue itself; out_of_credit of a queue's jobs and batches."`
 	JSON  bool   `name:"json" help:"Print what became of each hold as JSON, one a line; of one batch, the batch."`
 
 	busFlags
@@ -23,7 +23,7 @@ type resumeCommand struct {
 func (r *resumeCommand) run(ctx context.Context, env app.Env) (int, error) {
 	switch {
 	case r.Job == "" && r.Queue == "":
-		return app.ExitFault, errors.New("name the job, or the --queue whose batches are to be resumed")
+		return app.ExitFault, errors.New("name the job, or the --queue that is to be resumed")
 	case r.Job == "" && r.Batch != "":
 		return app.ExitFault, errors.New("--batch: name its job too")
 	case r.Batch != "" && r.Code != "":
@@ -49,7 +49,10 @@ func (r *resumeCommand) tell(env app.Env, holds []events.ResumedHold) (int, erro
 	for i := range holds {
 		h := &holds[i]
 		what := "job " + h.Job
-		if h.Batch != "" {
+		switch {
+		case h.Job == "":
+			what = "queue " + h.Queue
+		case h.Batch != "":
 			what = "batch " + h.Batch + " of job " + h.Job
 		}
 		if h.Ended {

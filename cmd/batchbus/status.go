@@ -46,6 +46,14 @@ func describeJob(w io.Writer, j *events.JobStatus) error {
 	return nil
 }
 
+// holdWords says what is held, for how long, and why.
+func holdWords(h *events.Hold) string {
+	if h.At.IsZero() {
+		return "HELD " + h.Code + ": " + h.Message
+	}
+	return "HELD " + h.Code + " for " + max(0, time.Since(h.At)).Round(time.Second).String() + ": " + h.Message
+}
+
 func jobWords(j *events.JobStatus) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if j.Description != "" {
@@ -69,7 +77,11 @@ func jobWords(j *events.JobStatus) (lines []string) {
 		}
 	}
 	if j.Hold != nil {
-		add("HELD %s: %s", j.Hold.Code, j.Hold.Message)
+		add("%s", holdWords(j.Hold))
+	}
+	for i := range j.QueueHolds {
+		h := &j.QueueHolds[i]
+		add("queue %s %s (batchbus resume --queue %s)", j.Queue, holdWords(&h.Hold), j.Queue)
 	}
 	return lines
 }

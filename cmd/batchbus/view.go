@@ -19,10 +19,14 @@ func idOf(s *events.JobStatus) jobID { return jobID{s.Queue, s.Job} }
 type view struct {
 	job     jobs.Job
 	batches []events.Batch // in order of their numbers
+	budget  jobs.Budget    // of its queue
 }
 
 func (v *view) read(ctx context.Context, bus *app.Bus, id jobID) (err error) {
 	if v.job, err = bus.Jobs.Job(ctx, id.queue, id.job); err != nil {
+		return err
+	}
+	if v.budget, err = bus.Jobs.Budget(ctx, id.queue); err != nil {
 		return err
 	}
 	v.batches = v.batches[:0]
@@ -69,5 +73,20 @@ func (v *view) holds() (holds []string) {
 			holds = append(holds, fmt.Sprintf("batch %s: %s: %s", v.batches[i].N, hold.Code, hold.Message))
 		}
 	}
+	if hold, held := v.queueHold(); held {
+		holds = append(holds, fmt.Sprintf("queue %s: %s: %s (batchbus resume --queue %s)", v.job.Queue, hold.Code, hold.Message, v.job.Queue))
+	}
 	return holds
+}
+
+// queueHold is the hold of the queue that a batch of the job waits for. One that concerns what runs already is not the job's.
+func (v *view) queueHold() (hold events.QueueHold, held bool) {
+	for i := range v.batches {
+		if b := &v.batches[i]; b.Why == events.WhyQueueHeld && !b.State.Ended() {
+			if hold, held = v.budget.Stops(b.Key); held {
+				return hold, true
+			}
+		}
+	}
+	return hold, false
 }

@@ -91,7 +91,7 @@ func batchWords(b *events.Batch) (words []string) {
 		words = append(words, fmt.Sprintf("%s: %d completed, %d failed", b.Status, b.Counts.Completed, b.Counts.Failed))
 	}
 	if b.Hold != nil {
-		words = append(words, "HELD "+b.Hold.Code+": "+b.Hold.Message)
+		words = append(words, holdWords(b.Hold))
 	}
 	if b.Why != "" && (b.Hold == nil || b.Why != b.Hold.Code) {
 		words = append(words, b.Why)

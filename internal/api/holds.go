@@ -63,6 +63,8 @@ func whyNot(j *jobs.Job, n string, b *jobs.Batch, err error) error {
 	switch {
 	case errors.Is(err, jetstore.ErrNotFound):
 		return refusal(events.APIUnknownBatch, "job %s has no batch %s", j.Name(), n)
+	case errors.Is(err, jobs.ErrNotHeld) && b.Why == events.WhyQueueHeld:
+		return refusal(events.APIOtherEnd, "batch %s of job %s waits for its queue: %s", n, j.Name(), queueWay(j.Queue))
 	case errors.Is(err, jobs.ErrNotHeld):
 		return refusal(events.APINotHeld, "batch %s of job %s is %s and not held", n, j.Name(), b.State)
 	case errors.Is(err, jobs.ErrOpaque):
@@ -88,7 +90,7 @@ func ways(code string) string {
 	return "it ends by " + strings.Join(words, " or ")
 }
 
-// resume ends the holds of a job with its batches, or those of one code in a whole queue.
+// resume ends the holds of a job with its batches, or those of a whole queue: its own, and those of one code of its jobs and batches.
 func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resumed, error) {
 	r := resuming{Service: s, code: q.Code, until: time.Now().Add(resumeTime), answer: events.Resumed{Holds: []events.ResumedHold{}}}
 	if q.Job == "" {
@@ -96,6 +98,9 @@ func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resum
 		queue := cmp.Or(q.Queue, events.DefaultQueue)
 		if err := events.CheckName(queue); err != nil {
 			return r.answer, refusal(events.APIBadRequest, "%v", err)
+		}
+		if err := r.ofQueue(ctx, queue, q.Code); err != nil {
+			return r.answer, err
 		}
 		return r.queue(ctx, queue)
 	}
@@ -112,6 +117,7 @@ type resuming struct {
 	code        string // only holds of this code; empty: all
 	until       time.Time
 	ended, kept int
+	waits       bool // a batch of the job waits for its queue
 	answer      events.Resumed
 }
 
@@ -152,8 +158,9 @@ func (r *resuming) job(ctx context.Context, j *jobs.Job) (events.Resumed, error)
 		if err := r.ofBatch(ctx, &b); err != nil || r.answer.More {
 			return r.answer, err
 		}
+		r.waits = r.waits || b.Why == events.WhyQueueHeld && !b.State.Ended()
 	}
-	return r.answer, nil
+	return r.answer, r.queueOf(ctx, j)
 }
 
 func (r *resuming) ofJob(ctx context.Context, j *jobs.Job) error {

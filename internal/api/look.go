@@ -55,6 +55,9 @@ func (s *Service) get(ctx context.Context, q events.GetJob) (none events.JobStat
 		}
 		status.Totals = &totals
 	}
+	if status.QueueHolds, err = s.queueHolds(ctx, &j.Job); err != nil {
+		return none, err
+	}
 	batches, err := s.batches(ctx, &j)
 	if err != nil {
 		return none, err
@@ -94,13 +97,18 @@ func (s *Service) list(ctx context.Context, q events.ListJobs) (events.JobList, 
 	if q.Limit < 0 || q.Queue != "" && !events.IsToken(q.Queue) {
 		return list, refusal(events.APIBadRequest, "limit is negative, or queue is no name")
 	}
+	budgets, err := s.budgets(ctx)
+	if err != nil {
+		return list, err
+	}
 	page, last := s.newPage(q.Limit), q.After
 	for j, err := range s.Jobs.JobsFrom(ctx, q.After+1) {
 		if err != nil {
 			return list, fmt.Errorf("list jobs: %w", err)
 		}
 		if q.Queue == "" || q.Queue == j.Queue {
-			status := statusOf(&j.Job)
+			status, budget := statusOf(&j.Job), budgets[j.Queue]
+			status.QueueHolds = holdsOf(&budget, &j.Job)
 			if !page.takes(len(events.EncodeAPI(status))) {
 				list.Next = last
 				break
@@ -141,6 +149,6 @@ func statusOf(j *events.Job) events.JobStatus {
 	return events.JobStatus{
 		Queue: j.Queue, Job: j.Job, State: j.State, SinceAt: j.SinceAt, OpenedAt: j.OpenedAt, SealedAt: j.SealedAt,
 		CancelWantedAt: j.CancelWanted, ForgottenAt: j.ForgottenAt, Description: j.Description, InputSHA256: j.InputSHA256,
-		Fixes: j.Fixes, Policy: j.Policy, Hold: j.Hold, Rows: j.Rows, ExpectedRows: j.ExpectedRows, Totals: j.Totals,
+		Fixes: j.Fixes, Retries: j.Retries, Policy: j.Policy, Hold: j.Hold, Rows: j.Rows, ExpectedRows: j.ExpectedRows, Totals: j.Totals,
 	}
 }

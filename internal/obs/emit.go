@@ -27,8 +27,10 @@ func batchStates() []events.BatchState {
 
 func (c *census) emit(to chan<- prometheus.Metric, now time.Time) {
 	c.emitStates(to, now)
-	for key, n := range c.holds {
-		emit(to, MetricHolds, "Jobs and batches that wait for a person, by code.", float64(n), []string{"what", "code"}, key.what, key.code)
+	for key, all := range c.holds {
+		labels, values := []string{"what", "code", "queue"}, []string{key.what, key.code, key.queue}
+		emit(to, MetricHolds, "Queues, jobs and batches that wait for a person, by code.", float64(all.n), labels, values...)
+		emit(to, MetricHeldSeconds, "For how long the one that has waited longest has been waiting.", age(all.since, now), labels, values...)
 	}
 	emit(to, MetricBatchesOverdue, "Batches that are past what the provider promised.", float64(c.overdue), nil)
 	emit(to, MetricUnsettledRows, "Rows of batches that have not ended.", float64(c.unsettledRows), nil)

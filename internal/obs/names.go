@@ -20,6 +20,7 @@ const (
 	MetricBatches            = "batchbus_batches"
 	MetricBatchesOverdue     = "batchbus_batches_overdue"
 	MetricHolds              = "batchbus_holds"
+	MetricHeldSeconds        = "batchbus_held_seconds"
 	MetricUnsettledRows      = "batchbus_unsettled_rows"
 	MetricOldestUnsettled    = "batchbus_oldest_unsettled_seconds"
 	MetricOldestBatchState   = "batchbus_oldest_batch_state_seconds"

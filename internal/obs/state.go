@@ -19,6 +19,7 @@ import (
 type Jobs interface {
 	Jobs(ctx context.Context) iter.Seq2[jobs.Job, error]
 	AllBatches(ctx context.Context) iter.Seq2[jobs.Batch, error]
+	Budgets(ctx context.Context) iter.Seq2[jobs.Budget, error]
 }
 
 // Streams is how streams and consumers are looked at.
@@ -75,7 +76,7 @@ func (s *State) look(now time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	c := newCensus()
-	if errors.Join(s.readJobs(ctx, &c), s.readBatches(ctx, &c), s.readStreams(ctx, &c)) == nil {
+	if errors.Join(s.readJobs(ctx, &c), s.readBatches(ctx, &c), s.readBudgets(ctx, &c), s.readStreams(ctx, &c)) == nil {
 		s.last, s.readAt = c, now
 	}
 }
@@ -96,6 +97,18 @@ func (s *State) readBatches(ctx context.Context, c *census) error {
 			return err
 		}
 		c.batch(&b.Batch)
+	}
+	return nil
+}
+
+func (s *State) readBudgets(ctx context.Context, c *census) error {
+	for b, err := range s.jobs.Budgets(ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range b.Holds {
+			c.hold("queue", b.Queue, &b.Holds[i].Hold)
+		}
 	}
 	return nil
 }
@@ -137,7 +150,13 @@ func (s *State) readStreams(ctx context.Context, c *census) error {
 }
 
 // holdKey is what holds are counted by.
-type holdKey struct{ what, code string }
+type holdKey struct{ what, code, queue string }
+
+// held is how many things are held, and since when the oldest of them is.
+type held struct {
+	n     int
+	since time.Time
+}
 
 type streamSize struct {
 	bytes uint64
@@ -153,7 +172,7 @@ type backlog struct {
 type census struct {
 	jobs            map[events.JobState]int
 	batches         map[events.BatchState]int
-	holds           map[holdKey]int
+	holds           map[holdKey]held
 	longest         map[events.BatchState]time.Time // since when the batch that has been in the state for longest is in it
 	overdue         int
 	unsettledRows   int
@@ -165,7 +184,7 @@ type census struct {
 
 func newCensus() census {
 	return census{
-		jobs: make(map[events.JobState]int), batches: make(map[events.BatchState]int), holds: make(map[holdKey]int),
+		jobs: make(map[events.JobState]int), batches: make(map[events.BatchState]int), holds: make(map[holdKey]held),
 		longest: make(map[events.BatchState]time.Time), streams: make(map[string]streamSize), consumers: make(map[string]backlog),
 	}
 }
@@ -176,11 +195,20 @@ func (c *census) job(j *events.Job) {
 		return
 	}
 	if j.Hold != nil {
-		c.holds[holdKey{"job", j.Hold.Code}]++
+		c.hold("job", j.Queue, j.Hold)
 	}
 	if j.SealedAt != nil && (c.oldestUnsettled.IsZero() || j.SealedAt.Before(c.oldestUnsettled)) {
 		c.oldestUnsettled = *j.SealedAt
 	}
+}
+
+func (c *census) hold(what, queue string, h *events.Hold) {
+	key := holdKey{what, h.Code, queue}
+	all := c.holds[key]
+	if all.n++; all.since.IsZero() || h.At.Before(all.since) {
+		all.since = h.At
+	}
+	c.holds[key] = all
 }
 
 func (c *census) batch(b *events.Batch) {
@@ -190,7 +218,7 @@ func (c *census) batch(b *events.Batch) {
 	}
 	c.unsettledRows += b.Rows
 	if b.Hold != nil {
-		c.holds[holdKey{"batch", b.Hold.Code}]++
+		c.hold("batch", b.Queue, b.Hold)
 	}
 	if b.Overdue {
 		c.overdue++

@@ -24,7 +24,7 @@ func TestTheGaugesTellHowTheBusIs(t *testing.T) {
 	store := jobs.New(f.Store)
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	sealed := ago(time.Hour)
-	hold := &events.Hold{Code: events.HoldCredit, At: time.Now()}
+	hold := &events.Hold{Code: events.HoldCredit, At: ago(time.Minute)}
 	c := jobs.NewChange(time.Now())
 	c.Job(&jobs.Job{Job: events.Job{Queue: "q", Job: "open", State: events.JobOpen}})
 	c.Job(&jobs.Job{Job: events.Job{Queue: "q", Job: "late", State: events.JobPlanned, SealedAt: &sealed, Hold: hold}})
@@ -39,6 +39,10 @@ func TestTheGaugesTellHowTheBusIs(t *testing.T) {
 		b.Queue, b.Job, b.N = "q", "late", n
 		c.Batch(&jobs.Batch{Batch: b})
 	}
+	older := &events.Hold{Code: events.HoldCredit, At: ago(2 * time.Hour)}
+	c.Batch(&jobs.Batch{Batch: events.Batch{Queue: "q", Job: "late", N: "5", State: events.BatchUploaded, SinceAt: time.Now(), Hold: older}})
+	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "q", Holds: []events.QueueHold{{Key: "main", Hold: *older}, {Key: "spare", Hold: *hold}}}}, events.QueueHeld, "")
+	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "resumed"}}, events.QueueResumed, "")
 	ok(t, store.Commit(t.Context(), c))
 	for range 3 {
 		_, err := f.Store.Publish(t.Context(), &nats.Msg{Subject: "batchbus.requests.q.j", Data: []byte("x")})
@@ -48,26 +52,30 @@ func TestTheGaugesTellHowTheBusIs(t *testing.T) {
 	registry.MustRegister(obs.NewState(store, f.Store.JetStream()))
 	got := values(t, registry)
 	expect(t, got, map[string]float64{
-		obs.MetricJobs + "{state=open}":                     1,
-		obs.MetricJobs + "{state=planned}":                  1,
-		obs.MetricJobs + "{state=completed}":                1,
-		obs.MetricBatches + "{state=submitted}":             2,
-		obs.MetricBatches + "{state=settled}":               1,
-		obs.MetricBatches + "{state=creating}":              0,
-		obs.MetricBatchesOverdue:                            1,
-		obs.MetricUnsettledRows:                             16,
-		obs.MetricHolds + "{code=out_of_credit,what=job}":   1,
-		obs.MetricHolds + "{code=out_of_credit,what=batch}": 1,
-		obs.MetricConsumerPending + "{consumer=ingest}":     3,
-		obs.MetricConsumerAckPending + "{consumer=ingest}":  0,
+		obs.MetricJobs + "{state=open}":                             1,
+		obs.MetricJobs + "{state=planned}":                          1,
+		obs.MetricJobs + "{state=completed}":                        1,
+		obs.MetricBatches + "{state=submitted}":                     2,
+		obs.MetricBatches + "{state=settled}":                       1,
+		obs.MetricBatches + "{state=creating}":                      0,
+		obs.MetricBatchesOverdue:                                    1,
+		obs.MetricUnsettledRows:                                     16,
+		obs.MetricHolds + "{code=out_of_credit,queue=q,what=job}":   1,
+		obs.MetricHolds + "{code=out_of_credit,queue=q,what=batch}": 2,
+		obs.MetricHolds + "{code=out_of_credit,queue=q,what=queue}": 2,
+		obs.MetricConsumerPending + "{consumer=ingest}":             3,
+		obs.MetricConsumerAckPending + "{consumer=ingest}":          0,
 	})
 	for name, bounds := range map[string][2]float64{
 		obs.MetricOldestUnsettled:                                          {3600, 3700},
 		obs.MetricOldestBatchState + "{state=submitted}":                   {1800, 1900},
+		obs.MetricHeldSeconds + "{code=out_of_credit,queue=q,what=job}":    {60, 160},
+		obs.MetricHeldSeconds + "{code=out_of_credit,queue=q,what=batch}":  {7200, 7300},
+		obs.MetricHeldSeconds + "{code=out_of_credit,queue=q,what=queue}":  {7200, 7300},
 		obs.MetricOldestRequest:                                            {0.000001, 60},
 		obs.MetricStreamBytes + "{stream=" + jetstore.StreamRequests + "}": {1, 1000},
 		obs.MetricStreamLimit + "{stream=" + jetstore.StreamRows + "}":     {1 << 20, 4 << 30},
-		obs.MetricStateAge:                                                 {0, 60},
+		obs.MetricStateAge: {0, 60},
 	} {
 		if value := got[name]; value < bounds[0] || value > bounds[1] {
 			t.Errorf("%s is %v, want %v", name, value, bounds)
@@ -92,6 +100,10 @@ func (r *reader) Jobs(context.Context) iter.Seq2[jobs.Job, error] {
 
 func (r *reader) AllBatches(context.Context) iter.Seq2[jobs.Batch, error] {
 	return func(func(jobs.Batch, error) bool) {}
+}
+
+func (r *reader) Budgets(context.Context) iter.Seq2[jobs.Budget, error] {
+	return func(func(jobs.Budget, error) bool) {}
 }
 
 func TestTheBusIsNotReadAtEveryScrape(t *testing.T) {
