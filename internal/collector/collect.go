@@ -104,7 +104,7 @@ func (r *run) collect(ctx context.Context) (time.Duration, error) {
 
 // conclude makes of what ended a run what people see, and returns what is still to be retried.
 func (r *run) conclude(ctx context.Context, err error) error {
-	r.log.Debug().Int("missing", r.missing()).Int("provisional", r.provisional).Int("quarantined", r.quarantined).
+	r.log.Debug().Int("open", r.left()).Int("again", len(r.again)).Int("provisional", r.provisional).Int("quarantined", r.quarantined).
 		Int("orphans", len(r.orphans)).Err(err).Msg("batch was read")
 	failed, isProvider := errors.AsType[*providerError](err)
 	switch {

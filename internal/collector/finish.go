@@ -47,8 +47,8 @@ func (r *run) finish(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r.missing() == 0 {
-		return 0, r.settle(ctx, nil)
+	if r.left() == 0 {
+		return r.settle(ctx)
 	}
 	if tails.other != nil && progressed {
 		return r.s.cfg.RetryInterval, r.s.tell(ctx, r.b, whyOutage, nil, tails.other)
@@ -63,12 +63,12 @@ func (r *run) finish(ctx context.Context) (time.Duration, error) {
 // tails reads what is new of both files, and tells whether anything came.
 func (r *run) tails(ctx context.Context) (progressed bool, t trouble, err error) {
 	for _, f := range []file{output, failures} {
-		before := r.missing()
+		before := r.left()
 		_, err := r.tail(ctx, f)
 		if err := r.judge(err, &t); err != nil {
 			return false, t, err
 		}
-		progressed = progressed || r.missing() < before
+		progressed = progressed || r.left() < before
 		if isAway(t.other) {
 			break // the other file is on the same machine
 		}
@@ -100,20 +100,22 @@ func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration
 	}
 	if away {
 		t = trouble{other: t.other} // there is nobody to ask elsewhere
-	} else if t.gone != nil || t.other != nil || !accounted(remote.Counts, r.cursor.Totals) {
+	} else if t.gone != nil || t.other != nil || !accounted(remote.Counts, r.cursor.Totals, len(r.again)) {
 		if t, err = r.everywhere(ctx); err != nil {
 			return 0, err
 		}
 	}
 	switch {
-	case r.missing() == 0:
-		return 0, r.settle(ctx, nil)
+	case r.left() == 0:
+		return r.settle(ctx)
 	case !waited:
 		return r.wait(ctx, &remote, t)
 	case t.other != nil:
 		return r.pause(), r.stuck(ctx, t.other)
+	case r.resultsGone(&remote, t):
+		return r.pause(), r.stuck(ctx, goneError(&remote, t.gone))
 	}
-	return 0, r.close(ctx, &remote)
+	return r.close(ctx, &remote)
 }
 
 // pause is how long to leave a provider alone that still does not hand out its files when the grace is over: longer and longer.
@@ -150,16 +152,17 @@ func (r *run) reread(ctx context.Context, t *trouble) (doubleword.Batch, error) 
 // everywhere reads both files from their start, then page by page (whose headers are exact and whose errors are clean), then the merged
 // results, until no row is missing. Only the trouble of the pages counts: they are the last word on a file.
 func (r *run) everywhere(ctx context.Context) (trouble, error) {
+	r.heard = 0
 	for _, f := range []file{output, failures} {
 		var ignored trouble
 		_, err := r.readFile(ctx, f, doubleword.ContentQuery{})
-		if err := r.judge(err, &ignored); err != nil || r.missing() == 0 {
+		if err := r.judge(err, &ignored); err != nil || r.left() == 0 {
 			return trouble{}, err
 		}
 	}
 	var t trouble
 	for _, f := range []file{output, failures} {
-		if err := r.judge(r.pages(ctx, f), &t); err != nil || r.missing() == 0 {
+		if err := r.judge(r.pages(ctx, f), &t); err != nil || r.left() == 0 {
 			return t, err
 		}
 	}
@@ -173,7 +176,7 @@ func (r *run) everywhere(ctx context.Context) (trouble, error) {
 // pages reads a file page by page. A server that sends the same page again does not know pages: then the stream was all there is.
 func (r *run) pages(ctx context.Context, f file) error {
 	first := ""
-	for skip := 0; r.missing() > 0; {
+	for skip := 0; r.left() > 0; {
 		got, err := r.readFile(ctx, f, doubleword.ContentQuery{Skip: skip, Limit: pageLines})
 		if err != nil {
 			return err
@@ -189,29 +192,25 @@ func (r *run) pages(ctx context.Context, f file) error {
 
 // wait begins the wait for rows that are nowhere, visibly: until then they may still come.
 func (r *run) wait(ctx context.Context, remote *doubleword.Batch, t trouble) (time.Duration, error) {
-	grace, err := r.grace(ctx, remote)
-	if err != nil {
-		return 0, err
-	}
+	grace := r.grace(remote)
 	why, cause := whyMissing, t.cause()
 	if cause != nil {
 		why, grace = whyOutage, max(grace, r.s.cfg.OutageTimeout)
 	}
 	until := time.Now().UTC().Add(grace)
-	r.log.Info().Int("rows", r.missing()).Str("why", why).Time("until", until).Msg("batch has ended without some rows")
+	r.log.Info().Int("rows", r.left()).Str("why", why).Time("until", until).Msg("batch has ended without some rows")
 	return grace, r.s.tell(ctx, r.b, why, &until, cause)
 }
 
 // grace is how long rows may still come after the end of their batch.
-func (r *run) grace(ctx context.Context, remote *doubleword.Batch) (time.Duration, error) {
+func (r *run) grace(remote *doubleword.Batch) time.Duration {
 	if !isCancelled(remote.Status) {
-		return r.s.cfg.MissingGrace, nil
+		return r.s.cfg.MissingGrace
 	}
 	if r.s.cfg.CancelGrace > 0 {
-		return r.s.cfg.CancelGrace, nil
+		return r.s.cfg.CancelGrace
 	}
-	job, err := r.s.cfg.Jobs.Job(ctx, r.b.Queue, r.b.Job)
-	return time.Duration(job.Policy.CancelGraceSeconds) * time.Second, err
+	return time.Duration(r.job.Policy.CancelGraceSeconds) * time.Second
 }
 
 // reopen gives a batch back to the poller whose provider runs rows of it again (a retry call does that).

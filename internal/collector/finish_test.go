@@ -170,42 +170,6 @@ func TestRowsThatAFencedBatchLacksGoToAFollowUp(t *testing.T) {
 	})
 }
 
-func TestFilesThatAreGoneAreAnOutageFirst(t *testing.T) {
-	t.Parallel()
-	gone := &doubleword.Error{Status: http.StatusNotFound, Class: doubleword.Permanent}
-	t.Run("that passes", func(t *testing.T) {
-		t.Parallel()
-		inWorld(t, named(2), func(w *world) {
-			s := w.service(nil)
-			w.answers(0, 1)
-			w.out.err = gone
-			w.finish("completed", 2, 0)
-			w.want("wait", w.collect(s), 10*time.Minute)
-			w.want("why", w.batch().Why, "provider does not hand out the files")
-			w.out.err = nil
-			w.want("wait", w.collect(s), time.Duration(0))
-			w.want("outcomes", w.outcomes(), map[string]int{"succeeded": 2})
-		})
-	})
-	t.Run("that stays", func(t *testing.T) {
-		t.Parallel()
-		inWorld(t, named(2), func(w *world) {
-			w.out.err, w.errs.err, w.p.err = gone, gone, gone
-			w.finish("completed", 2, 0)
-			w.want("time to settle", w.untilSettled(w.service(nil)), 10*time.Minute)
-			w.want("outcomes", w.outcomes(), map[string]int{"failed missing_result": 2})
-		})
-	})
-	t.Run("and an empty file after a purge is no end either", func(t *testing.T) {
-		t.Parallel()
-		inWorld(t, named(2), func(w *world) {
-			w.finish("completed", 2, 0)
-			w.want("time to settle", w.untilSettled(w.service(nil)), 2*time.Minute)
-			w.want("outcomes", w.outcomes(), map[string]int{"failed missing_result": 2})
-		})
-	})
-}
-
 func TestAProviderThatDoesNotAnswerEndsNoRow(t *testing.T) {
 	t.Parallel()
 	inWorld(t, named(2), func(w *world) {

@@ -56,6 +56,7 @@ func (r *run) answerLong(ctx context.Context, line *doubleword.Line, place int, 
 		return refusal(ctx, err)
 	}
 	object.SetHeader(m.Header)
+	delete(r.again, place)
 	return r.send(ctx, place, m, tallyOf(&result))
 }
 
@@ -66,11 +67,7 @@ func (r *run) failLong(ctx context.Context, place int, result *events.Result, st
 		Code: events.CodeTooLarge, StatusCode: status,
 		Message: fmt.Sprintf("the provider's line is longer than %d bytes and holds no answer that could be found", r.s.cfg.MaxAnswerBytes),
 	}
-	if decide(result, r.ended()) == provisional {
-		r.provisional++
-		return nil
-	}
-	return r.publish(ctx, place, result)
+	return r.end(ctx, place, result)
 }
 
 // around renders a result that has no response yet, as what stands before and behind it.

@@ -143,7 +143,7 @@ func (r *run) count(ctx context.Context, f file, wireID string, repeat bool, got
 	if repeat {
 		got.repeats++
 	}
-	if f != merged {
+	if f != merged && len(r.again) == 0 { // what gets another try is stored nowhere yet: it must be read again after a restart
 		r.read[f] = max(r.read[f], got.lines())
 	}
 	if len(r.found) >= r.s.cfg.CommitRows {
@@ -162,17 +162,29 @@ func (r *run) answer(ctx context.Context, line *doubleword.Line, raw []byte) (re
 	if line.Pending() {
 		return false, nil
 	}
+	r.heard++
 	place, id, err := r.owner(ctx, line)
 	if err != nil || place < 0 || id == "" {
 		return place >= 0, err
 	}
 	result := resultOf(line, raw, r.facts())
 	result.CustomID, result.Attempt = id, r.entries[place].Attempt
-	if decide(&result, r.ended()) == provisional {
+	return false, r.end(ctx, place, &result)
+}
+
+// end does with the result of a place what [decide] says.
+func (r *run) end(ctx context.Context, place int, result *events.Result) error {
+	switch decide(result, r.ended(), r.retryPolicy()) {
+	case provisional:
 		r.provisional++
-		return false, nil
+		return nil
+	case again:
+		r.again[place] = retry{hold: holdOf(result)}
+		return nil
+	default:
+		delete(r.again, place)
+		return r.publish(ctx, place, result)
 	}
-	return false, r.publish(ctx, place, &result)
 }
 
 // owner is the row that a line is about: its place, and its custom_id when it has no result yet. An id that nobody sent gives -1.

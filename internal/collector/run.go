@@ -35,7 +35,11 @@ type run struct {
 	stood  map[int]string // of them, those on whose subject one stood already, and the subject
 	ids    []string       // see customID; nil until one is needed
 	window *jetstore.Window
-	flying int // bytes under way
+	flying int           // bytes under way
+	again  map[int]retry // places whose rows get another try instead of a result
+	job    jobs.Job      // of an ended batch, as it was when the run began
+
+	heard int // lines of rows that have an outcome, since the files were last read from their start
 
 	orphans     []string // ids that nobody sent, the first of them
 	provisional int
@@ -43,19 +47,48 @@ type run struct {
 }
 
 func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p Provider, entries []manifest.Entry, stop <-chan struct{}) (*run, error) {
-	cursor, err := s.cfg.Jobs.Cursor(ctx, b)
+	cursor, err := s.cursorOf(ctx, b)
 	if err != nil {
 		return nil, err
 	}
+	var job jobs.Job
+	if b.State == events.BatchFinished {
+		if job, err = s.cfg.Jobs.Job(ctx, b.Queue, b.Job); err != nil {
+			return nil, err
+		}
+	}
 	return &run{
+		job: job, again: map[int]retry{},
 		s: s, log: s.logger(b), b: b, provider: p, entries: entries, stop: stop,
 		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, stood: map[int]string{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
 		read: [2]int{cursor.OutputLines, cursor.ErrorLines}, lines: [2]int{cursor.OutputLines, cursor.ErrorLines},
 	}, nil
 }
 
-// missing is how many places have no stored result.
-func (r *run) missing() int { return len(r.entries) - r.cursor.Settled.Count() }
+// cursorOf is b's cursor, read while b had not ended. A settlement replaces the cursor, so whoever changes the one returned has not missed it:
+// no place gets its bit after it went to a follow-up.
+func (s *Service) cursorOf(ctx context.Context, b *jobs.Batch) (jobs.Cursor, error) {
+	cursor, err := s.cfg.Jobs.Cursor(ctx, b)
+	if err != nil {
+		return cursor, err
+	}
+	now, err := s.cfg.Jobs.Batch(ctx, b.Queue, b.Job, b.N)
+	if err == nil && now.State.Ended() {
+		err = fmt.Errorf("read cursor of %s: the batch is settled meanwhile: %w", b.StateKey(), jetstore.ErrConflict)
+	}
+	return cursor, err
+}
+
+// left is how many places have neither a stored result nor another try before them.
+func (r *run) left() int {
+	left := len(r.entries) - r.cursor.Settled.Count()
+	for place := range r.again {
+		if !r.cursor.Settled.Has(place) {
+			left--
+		}
+	}
+	return left
+}
 
 // ended reports whether the batch has ended at the provider, so that failures are final.
 func (r *run) ended() bool { return r.b.State == events.BatchFinished }
@@ -95,7 +128,7 @@ func (r *run) moveCursor(ctx context.Context) error {
 		if !jobs.IsConflict(err) {
 			return err
 		}
-		if r.cursor, err = r.s.cfg.Jobs.Cursor(ctx, r.b); err != nil {
+		if r.cursor, err = r.s.cursorOf(ctx, r.b); err != nil {
 			return err
 		}
 		for place := range r.entries {

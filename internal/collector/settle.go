@@ -1,8 +1,11 @@
 package collector
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/manifest"
@@ -10,21 +13,15 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-// close ends the rows that stayed absent, each with a result that says so, and settles the batch. The rows of a batch that was adopted while
-// its file was being deleted may never have had a chance: they go to a follow-up instead, unless the job is cancelled.
-func (r *run) close(ctx context.Context, remote *doubleword.Batch) error {
-	job, err := r.s.cfg.Jobs.Job(ctx, r.b.Queue, r.b.Job)
-	if err != nil {
-		return err
-	}
-	absent, places := r.absent()
-	if r.b.Fenced && job.CancelWanted == nil {
-		return r.settle(ctx, []jobs.FollowUp{{Rows: absent}})
-	}
+// close ends the rows that stayed absent, each with a result that says so or with another try, and settles the batch. The rows of a batch that was
+// adopted while its file was being deleted may never have had a chance: they go to a follow-up whatever the policy says, unless the job is
+// cancelled.
+func (r *run) close(ctx context.Context, remote *doubleword.Batch) (time.Duration, error) {
+	absent, places := r.absent(remote)
 	outcome, reason := absence(remote)
 	for row, err := range manifest.Rows(ctx, r.s.cfg.Bus, r.b.Queue, r.b.Job, absent) {
 		if err != nil {
-			return fmt.Errorf("read absent rows: %w", err)
+			return 0, fmt.Errorf("read absent rows: %w", err)
 		}
 		place := places[row.Place]
 		result := events.Result{
@@ -32,46 +29,71 @@ func (r *run) close(ctx context.Context, remote *doubleword.Batch) error {
 			ProviderBatchID: r.b.ProviderBatchID, Attempt: r.entries[place].Attempt, CompletedAt: r.facts().now,
 		}
 		if err := r.publish(ctx, place, &result); err != nil {
-			return err
+			return 0, err
 		}
 		if len(r.found) >= r.s.cfg.CommitRows {
 			if err := r.commit(ctx); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
 	if err := r.commit(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	return r.settle(ctx, nil)
+	return r.settle(ctx)
 }
 
-// absent lists the places without a result, in order.
-func (r *run) absent() (entries []manifest.Entry, places []int) {
+// absent lists the places that get a result for being absent, in order, and notes those that get another try.
+func (r *run) absent(remote *doubleword.Batch) (entries []manifest.Entry, places []int) {
+	outcome, reason := absence(remote)
+	fenced := r.b.Fenced && r.job.CancelWanted == nil
 	for place, entry := range r.entries {
-		if !r.cursor.Settled.Has(place) {
-			entries, places = append(entries, entry), append(places, place)
+		if _, known := r.again[place]; known || r.cursor.Settled.Has(place) {
+			continue
 		}
+		if fenced || r.retryPolicy().Wants(outcome, reason, entry.Attempt) {
+			r.again[place] = retry{idle: fenced}
+			continue
+		}
+		entries, places = append(entries, entry), append(places, place)
 	}
 	return entries, places
 }
 
-// settle makes the settle publish. Every place has its bit or stands in a follow-up.
-func (r *run) settle(ctx context.Context, followUps []jobs.FollowUp) error {
-	rest := r.missing()
-	for _, f := range followUps {
-		rest -= len(f.Rows)
+// settle makes the settle publish once every place has its bit or another try before it. It returns how long to wait for what is still to be
+// asked; 0 when the batch is settled.
+func (r *run) settle(ctx context.Context) (time.Duration, error) {
+	if len(r.again) > 0 {
+		if reopened, err := r.confirm(ctx); err != nil || reopened {
+			return 0, err
+		}
 	}
-	if rest != 0 {
-		return fmt.Errorf("settle %s: %d rows have neither a result nor a follow-up", r.b.StateKey(), rest)
+	if left := r.left(); left != 0 {
+		return 0, fmt.Errorf("settle %s: %d rows have neither a result nor a follow-up", r.b.StateKey(), left)
 	}
+	followUps := r.followUps()
 	err := r.s.cfg.Jobs.Settle(ctx, r.s.cfg.Bus, jobs.Settlement{
 		Batch: r.b, Cursor: &r.cursor, State: events.BatchSettled, FollowUps: followUps,
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.log.Info().Int("rows", len(r.entries)).Int("follow_ups", len(followUps)).Msg("batch is settled")
+	r.log.Info().Int("rows", len(r.entries)).Int("again", len(r.again)).Int("follow_ups", len(followUps)).Msg("batch is settled")
 	_, err = r.s.cfg.Jobs.Complete(ctx, r.b.Queue, r.b.Job)
-	return err
+	return 0, err
+}
+
+// resultsGone reports whether answers that the provider counts were deleted there: its files are gone for good, or hold nothing any more. Then
+// nobody may pay for the rows again unasked. In a job that is to be cancelled nobody waits for them.
+func (r *run) resultsGone(remote *doubleword.Batch, t trouble) bool {
+	return r.job.CancelWanted == nil && !accounted(remote.Counts, r.cursor.Totals, len(r.again)) && (t.gone != nil || r.heard == 0)
+}
+
+// errEmptied is returned when files hold nothing whose rows the provider counts.
+var errEmptied = errors.New("its files are empty")
+
+// goneError says what is lost and what a person can do.
+func goneError(remote *doubleword.Batch, cause error) error {
+	return fmt.Errorf("results_gone: the provider counts %d completed and %d failed rows and hands out no more of them; resume when they are back,"+
+		" or abandon the batch to pay for its rows again: %w", remote.Counts.Completed, remote.Counts.Failed, cmp.Or(cause, errEmptied))
 }

@@ -29,7 +29,8 @@ func resultOf(line *doubleword.Line, raw []byte, f facts) events.Result {
 	}
 	switch {
 	case line.Err != nil:
-		r.Outcome, r.StatusCode, r.Error = events.Failed, line.Err.StatusCode, errorOf(line.Err)
+		r.Outcome, r.Error = failureOf(line.Err)
+		r.StatusCode = line.Err.StatusCode
 	case line.Malformed:
 		r.Outcome, r.Error = events.Failed, malformed(line, raw)
 	default:
@@ -63,10 +64,25 @@ func substituted(answered, asked string) *string {
 	return &answered
 }
 
-func errorOf(e *doubleword.LineError) *events.Error {
-	return &events.Error{
+// failureOf is what the failure of a line means for its row. Two kinds are about neither the row nor the model: rows that a server of the
+// public shape lists beside the failures because they never ran, and what a key without credit or access makes of every row.
+func failureOf(e *doubleword.LineError) (events.Outcome, *events.Error) {
+	out := &events.Error{
 		Code: cmp.Or(e.Code, events.CodeProvider), Message: e.Message, Retryable: e.Retryable, StatusCode: e.StatusCode, Raw: string(e.Raw),
 	}
+	switch {
+	case e.Code == doubleword.CodeBatchExpired:
+		out.Code = events.CodeExpired
+		return events.Expired, out
+	case e.Code == doubleword.CodeBatchCancelled:
+		out.Code = events.CodeCancelled
+		return events.Cancelled, out
+	case e.StatusCode == http.StatusPaymentRequired:
+		out.Code, out.Retryable = events.CodeOutOfCredit, true
+	case e.StatusCode == http.StatusForbidden:
+		out.Code, out.Retryable = events.CodeAccessLost, true
+	}
+	return events.Failed, out
 }
 
 func malformed(line *doubleword.Line, raw []byte) *events.Error {
@@ -82,15 +98,22 @@ type action int
 const (
 	publish     action = iota // it is the row's one result
 	provisional               // the provider may still change its mind: nothing is stored
+	again                     // the row gets another try in a follow-up: nothing is stored
 )
 
 // decide is the one place that says whether a result is final. A success always is. A failure is when the batch has ended; until then the
-// provider may run the row again. It is pure.
-func decide(r *events.Result, ended bool) action {
-	if r.Outcome == events.Succeeded || ended {
+// provider may run the row again. Nor is one that the job's policy has tried again. It is pure.
+func decide(r *events.Result, ended bool, policy events.Retry) action {
+	switch {
+	case r.Outcome == events.Succeeded:
+		return publish
+	case !ended:
+		return provisional
+	case policy.Wants(r.Outcome, r.Error, r.Attempt):
+		return again
+	default:
 		return publish
 	}
-	return provisional
 }
 
 // absence is how a row ends that no file of its ended batch holds. It is pure.
@@ -128,7 +151,8 @@ func batchError(faults []doubleword.BatchError) *events.Error {
 	}
 }
 
-// accounted reports whether the provider's counts name no row that is not settled: then it is no use to read its files again. It is pure.
-func accounted(counts doubleword.Counts, settled events.Totals) bool {
-	return settled.Succeeded+settled.Failed >= counts.Completed+counts.Failed
+// accounted reports whether the provider's counts name no row that is not found: then it is no use to read its files again. again is how many
+// rows were found to have failed and get another try. It is pure.
+func accounted(counts doubleword.Counts, settled events.Totals, again int) bool {
+	return settled.Succeeded+settled.Failed+again >= counts.Completed+counts.Failed
 }

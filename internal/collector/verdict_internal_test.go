@@ -135,7 +135,7 @@ func TestOnlyAFailureOfARunningBatchIsProvisional(t *testing.T) {
 		{events.Failed, false, provisional},
 		{events.Failed, true, publish},
 	} {
-		if got := decide(&events.Result{Outcome: c.outcome}, c.ended); got != c.want {
+		if got := decide(&events.Result{Outcome: c.outcome}, c.ended, events.Retry{}); got != c.want {
 			t.Errorf("%s, ended %v: %v", c.outcome, c.ended, got)
 		}
 	}

@@ -66,7 +66,9 @@ func (w *world) plan(edit func(*events.Batch)) {
 	entries := w.blocks()
 	ref, err := manifest.Store(w.ctx(), w.f.Store, events.BatchKey(queue, job, "1"), entries)
 	w.ok(err)
-	j, err := w.jobs.Open(w.ctx(), queue, job, jobs.Options{Policy: events.DefaultPolicy()})
+	policy := events.DefaultPolicy()
+	policy.Retry = events.Retry{} // see retries
+	j, err := w.jobs.Open(w.ctx(), queue, job, jobs.Options{Policy: policy})
 	w.ok(err)
 	b := jobs.Batch{Batch: events.Batch{
 		Queue: queue, Job: job, N: "1", State: events.BatchSubmitted, GroupKey: events.GroupKey{Model: group}, Key: "default",
@@ -186,11 +188,30 @@ func (w *world) edit(kind events.Kind, edit func(*events.Batch)) {
 	w.ok(w.jobs.Commit(w.ctx(), change))
 }
 
-func (w *world) batch() jobs.Batch {
+func (w *world) batch() jobs.Batch { return w.batchOf("1") }
+
+func (w *world) batchOf(n string) jobs.Batch {
 	w.t.Helper()
-	b, err := w.jobs.Batch(w.ctx(), queue, job, "1")
+	b, err := w.jobs.Batch(w.ctx(), queue, job, n)
 	w.ok(err)
 	return b
+}
+
+func (w *world) job() jobs.Job {
+	w.t.Helper()
+	j, err := w.jobs.Job(w.ctx(), queue, job)
+	w.ok(err)
+	return j
+}
+
+// editJob changes the job's state.
+func (w *world) editJob(edit func(*events.Job)) {
+	w.t.Helper()
+	j := w.job()
+	edit(&j.Job)
+	change := jobs.NewChange(time.Now())
+	change.Job(&j)
+	w.ok(w.jobs.Commit(w.ctx(), change))
 }
 
 func (w *world) cursor() jobs.Cursor {

@@ -14,6 +14,8 @@ import (
 type FollowUp struct {
 	Rows         []manifest.Entry // in ascending order of place, attempts already counted up where the row was sent
 	LineRefusals int
+	// Hold makes it wait for a person from the start; nil: it is sent at once.
+	Hold *events.Hold
 }
 
 // Settlement ends a batch: each of its rows has its answer stored, or is in a follow-up.
@@ -48,7 +50,7 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 			return err
 		}
 		parent.FollowUps = append(parent.FollowUps, child.N)
-		change.Batch(child, events.BatchIsPlanned)
+		change.Batch(child, plannedKinds(child)...)
 	}
 	change.Batch(&parent, endedKind(settled.State))
 	change.Cursor(settled.Cursor)
@@ -59,6 +61,14 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 	}
 	*b = parent
 	return nil
+}
+
+// plannedKinds are the events of a new follow-up.
+func plannedKinds(child *Batch) []events.Kind {
+	if child.Hold != nil {
+		return []events.Kind{events.BatchIsPlanned, events.BatchHeld}
+	}
+	return []events.Kind{events.BatchIsPlanned}
 }
 
 func endedKind(state events.BatchState) events.Kind {
@@ -79,7 +89,7 @@ func (s *Store) followUp(
 	child := &Batch{Batch: events.Batch{
 		Queue: parent.Queue, Job: parent.Job, N: parent.N + "-" + strconv.Itoa(i), Parent: parent.N,
 		State: events.BatchPlanned, SinceAt: at, GroupKey: parent.GroupKey, Key: parent.Key, Organization: parent.Organization,
-		Rows: len(f.Rows), OpaqueIDs: parent.OpaqueIDs, LineRefusals: f.LineRefusals,
+		Rows: len(f.Rows), OpaqueIDs: parent.OpaqueIDs, LineRefusals: f.LineRefusals, Hold: f.Hold,
 	}}
 	digest := manifest.NewDigest(parent.GroupKey)
 	for row, err := range manifest.Rows(ctx, objects, parent.Queue, parent.Job, f.Rows) {

@@ -26,6 +26,12 @@ type LineError struct {
 	Raw []byte
 }
 
+// Codes that a server of the public shape gives in its error file to rows that never ran.
+const (
+	CodeBatchExpired   = "batch_expired"   // the completion window ended before
+	CodeBatchCancelled = "batch_cancelled" // the batch was cancelled before
+)
+
 const (
 	// maxErrorLayers counts objects and strings both: the contract nests up to three strings of JSON, with objects between them.
 	maxErrorLayers = 12
@@ -124,7 +130,7 @@ func (e *LineError) retryable() bool {
 		return e.StatusCode >= 500
 	}
 	switch e.Code {
-	case "", "server_error", "internal_error", "rate_limit_exceeded", "timeout", "batch_expired", "batch_cancelled":
+	case "", "server_error", "internal_error", "rate_limit_exceeded", "timeout", CodeBatchExpired, CodeBatchCancelled:
 		return e.Type == "" || e.Code != "" || e.Type == "server_error"
 	}
 	return false
