@@ -30,6 +30,7 @@ func decodeDeadLetter(data []byte) (any, error) { return events.ParseDeadLetter(
 func decodeJob(data []byte) (any, error)        { return events.ParseJob(data) }
 func decodeBatch(data []byte) (any, error)      { return events.ParseBatch(data) }
 func decodeCursor(data []byte) (any, error)     { return events.ParseCursor(data) }
+func decodeBudget(data []byte) (any, error)     { return events.ParseBudget(data) }
 func decodeEvent(data []byte) (any, error)      { return events.ParseEvent(data) }
 
 func vectors() []vector {
@@ -54,6 +55,8 @@ func vectors() []vector {
 	}
 	all = append(all, apiVectors()...)
 	cursor := goldenCursor()
+	budget := goldenBudget()
+	add("budget", budget.Encode(), decodeBudget, budget)
 	add("cursor", cursor.Encode(), decodeCursor, cursor)
 	return all
 }

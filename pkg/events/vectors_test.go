@@ -120,12 +120,22 @@ func goldenCursor() events.Cursor {
 	return events.Cursor{OutputLines: 3, ErrorLines: 1, Settled: settled, Totals: events.Totals{Rows: 2, Succeeded: 1, Failed: 1}}
 }
 
+func goldenBudget() events.Budget {
+	return events.Budget{Queue: "default", Holds: []events.QueueHold{
+		{Key: "main", Hold: events.Hold{Code: events.HoldCredit, Message: "status 402: \"<balance>\"", At: at(6)}},
+		{Hold: events.Hold{Code: "later", Message: "of all keys", At: at(7)}},
+	}}
+}
+
 func goldenEvents() map[string]events.Event {
 	job, batch := goldenJobs()["open"], goldenBatches()["planned"]
 	return map[string]events.Event{
 		"job": {ID: "0-0", Kind: events.JobOpened, At: at(0), Queue: "default", Job: "nightly", JobState: &job},
 		"batch": {
 			ID: "1-17", Kind: events.BatchIsPlanned, At: at(5), Queue: "default", Job: "nightly", Batch: "1", BatchState: &batch,
+		},
+		"queue": {
+			ID: "0-19", Kind: events.QueueHeld, At: at(6), Queue: "default", Job: events.NoJob, BudgetState: new(goldenBudget()), Note: "batch 1 of job nightly was refused",
 		},
 		"note": {
 			ID: "5-1-18", Kind: events.BatchOrphan, At: at(9), Queue: "default", Job: "nightly", Batch: "5-1", Note: "provider batch b-3",

@@ -50,7 +50,7 @@ type expectation struct {
 // alarms are the events that ask a person to look.
 func alarms() []events.Kind {
 	return []events.Kind{
-		events.JobHeld, events.BatchHeld, events.BatchNeedsAttention, events.BatchTwin, events.BatchOrphan, events.BatchOrphanResult,
+		events.QueueHeld, events.JobHeld, events.BatchHeld, events.BatchNeedsAttention, events.BatchTwin, events.BatchOrphan, events.BatchOrphanResult,
 	}
 }
 

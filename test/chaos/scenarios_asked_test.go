@@ -17,7 +17,7 @@ import (
 
 // asked are jobs that people drive by the control API, which ingest answers as well as the submitter.
 func asked() []scenario {
-	return []scenario{askedJob(), askedHold(), word(), foreign("adopted"), foreign("abandoned")}
+	return []scenario{askedJob(), askedHold(), askedQueue(), word(), foreign("adopted"), foreign("abandoned")}
 }
 
 func ref(job string) events.JobRef { return events.JobRef{Queue: rig.Queue, Job: job} }
@@ -47,12 +47,33 @@ func askedJob() scenario {
 	}
 }
 
-// askedHold: a batch is held since the account has no credit, and resumed by a person.
+// askedQueue: a queue is held since the account has no credit, and resumed by a person.
+func askedQueue() scenario {
+	return scenario{
+		name: "broke", madeFor: []failpoint.Point{"submitter.commit.queue.held", "api.commit.queue.resumed"},
+		plays: func() []role {
+			return []role{{name: "broke", calls: callCreate, times: -1, play: refuse(http.StatusPaymentRequired, "Insufficient credit")}}
+		},
+		run: func(w *world) {
+			w.job("broke", rows("row", "m", 3))
+			w.event(events.QueueHeld, events.NoJob)
+			w.theatre.end("broke")
+			w.asked("resume", func() error {
+				_, err := w.Client.ResumeJobs(w.t.Context(), events.ResumeJobs{JobRef: events.JobRef{Queue: rig.Queue}})
+				return err
+			})
+			w.event(events.QueueResumed, events.NoJob)
+		},
+		want: expectation{dues: []due{succeed("broke", 3)}, allowed: []events.Kind{events.QueueHeld}},
+	}
+}
+
+// askedHold: a batch is held since the provider refuses it for no row's fault, and resumed by a person.
 func askedHold() scenario {
 	return scenario{
-		name: "broke", madeFor: []failpoint.Point{"api.commit.batch.resumed"},
+		name: "refused", madeFor: []failpoint.Point{"api.commit.batch.resumed"},
 		plays: func() []role {
-			return []role{{name: "broke", calls: callCreate, times: 1, play: refuse(http.StatusPaymentRequired, "Insufficient credit")}}
+			return []role{{name: "forbidden", calls: callCreate, times: 1, play: refuse(http.StatusForbidden, "Insufficient permissions")}}
 		},
 		run: func(w *world) {
 			w.job("held", rows("row", "m", 3))

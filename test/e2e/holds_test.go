@@ -109,21 +109,26 @@ func (h *heldRig) proven(t *testing.T, job string, says ...string) {
 
 func TestAQueueWithoutCreditIsResumedByCommand(t *testing.T) {
 	t.Parallel()
-	h := newHeldRig(t, 3)
-	for _, job := range []string{"one", "two"} {
+	h := newHeldRig(t, 2)
+	for _, job := range []string{"one", "two"} { // the second is held by the refusal of the first
 		h.rows(t, job)
-		h.untilHeld(t, job, "out_of_credit")
+		h.untilHeld(t, job, "out_of_credit for ")
 	}
-	if o := h.do(t, "status", "one"); strings.Count(o.stdout, "out_of_credit") != 1 {
-		t.Errorf("the hold is not said once:\n%s", o.stdout)
+	waitUntil(t, h.process, "two waits for its queue", func() bool { return strings.Contains(h.do(t, "status", "two").stdout, "queue_held") })
+	if calls := h.fake.Ledger().Calls["POST /v1/batches"]; calls != 1 {
+		t.Errorf("%d creates in a held queue", calls)
 	}
-	h.do(t, "batch", "abandon", "one/1").want(t, 2, "it ends by resume")
+	h.do(t, "list").want(t, 0)
+	h.do(t, "wait", "one").want(t, 2, "batchbus resume --queue default")
+	h.do(t, "batch", "abandon", "one/1").want(t, 2, "waits for its queue")
 	h.do(t, "resume", "one", "--code", "refused").want(t, 0, "nothing is held there as refused")
-	h.do(t, "resume", "one").want(t, 0, "batch 1 of job one: out_of_credit: it goes on")
-	h.untilHeld(t, "one", "out_of_credit") // the third refusal
+	h.do(t, "resume", "one").want(t, 2, "queue default: out_of_credit: it ends by batchbus resume --queue default")
+	h.do(t, "resume", "--queue", "default").want(t, 0, "queue default: out_of_credit: it goes on")
+	waitUntil(t, h.process, "a second refusal", func() bool { return h.fake.Ledger().Calls["POST /v1/batches"] == 2 })
+	h.untilHeld(t, "one", "out_of_credit for ")
 	o := h.do(t, "resume", "--queue", "default", "--json")
-	o.want(t, 0, "batch 1 of job two")
-	if strings.Count(o.stdout, `"ended":true`) != 2 {
+	o.want(t, 0)
+	if strings.Count(o.stdout, `"ended":true`) != 1 {
 		t.Errorf("%s", o.stdout)
 	}
 	h.proven(t, "one")

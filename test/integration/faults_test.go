@@ -75,20 +75,24 @@ func TestARowThatTheProviderNamesIsRejectedAndTheOthersAreAnswered(t *testing.T)
 	wantPaid(t, s.ledger(), 1, 19)
 }
 
-func TestWithoutCreditTheBatchIsHeldInTheOpen(t *testing.T) {
+func TestP47WithoutCreditTheQueueIsHeldInTheOpen(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t, simulator.Config{Faults: []simulator.Fault{{
 		Kind: simulator.FaultCreateRefused, Status: http.StatusPaymentRequired, Count: -1,
 	}}}).start()
 	jsonl, ids := grouped(10, 1)
 	s.publish("poor", jsonl)
-	e := s.awaitEvent(events.BatchHeld, "poor")
-	if b := e.BatchState; b == nil || b.State != events.BatchUploaded || b.Hold == nil || b.Hold.Code != events.HoldCredit || b.Hold.Message == "" {
-		t.Errorf("event %+v", e.BatchState)
+	e := s.awaitEvent(events.QueueHeld, events.NoJob)
+	if b := e.BudgetState; b == nil || len(b.Holds) != 1 || b.Holds[0].Code != events.HoldCredit || b.Holds[0].Message == "" || b.Holds[0].At.IsZero() {
+		t.Errorf("event %+v", e.BudgetState)
 	}
 	b, err := s.bus.Jobs.Batch(t.Context(), queue, "poor", "1")
-	if err != nil || b.Hold == nil || b.Hold.Code != events.HoldCredit || b.Hold.At.IsZero() || b.Rows != len(ids) {
+	if err != nil || b.State != events.BatchUploaded || b.Why != events.WhyQueueHeld || b.LastError == "" || b.Rows != len(ids) {
 		t.Errorf("state %+v, %v", b.Batch, err)
+	}
+	status, err := s.bus.Client.Job(t.Context(), events.JobRef{Queue: queue, Job: "poor"})
+	if err != nil || len(status.QueueHolds) != 1 || status.QueueHolds[0].Code != events.HoldCredit {
+		t.Errorf("status %+v, %v", status, err)
 	}
 	if ledger := s.ledger(); len(ledger.Creates) != 0 || ledger.Calls["POST /v1/batches"] != 1 {
 		t.Errorf("%d creates in %d calls", len(ledger.Creates), ledger.Calls["POST /v1/batches"])
