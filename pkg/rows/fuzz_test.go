@@ -69,7 +69,9 @@ func checkRow(t *testing.T, line []byte, row rows.Row, model string) {
 		t.Fatalf("%v: %q", err, line)
 	}
 	var v1 map[string]stdjson.RawMessage
-	var body struct{ Model *string }
+	var body struct {
+		Model *string `json:"model"`
+	}
 	if err := stdjson.Unmarshal(line, &v1); err != nil {
 		t.Fatalf("%v: %q", err, line)
 	}
