@@ -45,11 +45,7 @@ func (a *answers) readResults(ctx context.Context) error {
 			return err
 		}
 		a.nextResult = r.Sequence + 1
-		usage := events.Usage{}
-		if r.Usage != nil {
-			usage = *r.Usage
-		}
-		a.totals.Count(r.Outcome, r.Truncated, usage)
+		a.totals.CountResult(&r.Result)
 		if err := a.to.result(&r); err != nil {
 			return err
 		}

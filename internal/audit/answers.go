@@ -23,15 +23,14 @@ type answerBody struct {
 	Outcome   events.Outcome `json:"outcome"`
 	Truncated bool           `json:"truncated"`
 	Usage     *events.Usage  `json:"usage"`
+	Cost      *events.Cost   `json:"cost"`
 }
 
 // result takes a result of the stream.
 func (l *ledger) result(a *answer) {
-	var usage events.Usage
-	if a.body.Usage != nil {
-		usage = *a.body.Usage
-	}
-	l.report.Results.Count(a.body.Outcome, a.body.Truncated, usage)
+	l.report.Results.CountResult(&events.Result{
+		Outcome: a.body.Outcome, Truncated: a.body.Truncated, Usage: a.body.Usage, Cost: a.body.Cost,
+	})
 	row := Problem{CustomID: a.body.CustomID}
 	if a.header != a.body.Outcome || events.RowToken(a.body.CustomID) != a.token {
 		row.Code = WrongOutcome

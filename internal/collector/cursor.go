@@ -25,22 +25,12 @@ func (r reading) lines() int {
 
 // tally is what one row adds to the totals.
 type tally struct {
-	outcome   events.Outcome
-	truncated bool
-	usage     events.Usage
+	outcome events.Outcome
+	totals  events.Totals
 }
 
 func tallyOf(r *events.Result) tally {
-	t := tally{outcome: r.Outcome, truncated: r.Truncated}
-	if r.Usage != nil {
-		t.usage = *r.Usage
-	}
+	t := tally{outcome: r.Outcome}
+	t.totals.CountResult(r)
 	return t
-}
-
-// totals is the tally as totals of one row.
-func (t tally) totals() events.Totals {
-	var totals events.Totals
-	totals.Count(t.outcome, t.truncated, t.usage)
-	return totals
 }

@@ -116,7 +116,7 @@ func (r *run) moveCursor(ctx context.Context) error {
 	for len(r.found) > 0 || r.lines[output] > r.cursor.OutputLines || r.lines[failures] > r.cursor.ErrorLines {
 		next := r.cursor
 		next.Settled = r.cursor.Settled.Clone()
-		jobs.Merge(&next.Cursor, r.progress(), func(place int) events.Totals { return r.found[place].totals() })
+		jobs.Merge(&next.Cursor, r.progress(), func(place int) events.Totals { return r.found[place].totals })
 		change := jobs.NewChange(time.Now())
 		change.Cursor(&next)
 		err := r.s.cfg.Jobs.Commit(ctx, change)

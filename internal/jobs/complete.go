@@ -45,6 +45,9 @@ func sum(j *events.Job, batches map[string]events.Batch) (totals events.Totals, 
 			return totals, false
 		}
 		totals.Add(*b.Totals)
+		if b.Billed != nil {
+			totals.Add(events.Totals{Billed: *b.Billed})
+		}
 	}
 	return totals, len(batches) == j.Batches+j.FollowUps
 }

@@ -92,6 +92,8 @@ type Batch struct {
 	// FollowUps and Totals are written when the batch ends; Totals leaves out rows that went to follow-ups.
 	FollowUps []string `json:"follow_ups,omitempty"`
 	Totals    *Totals  `json:"totals,omitempty"`
+	// Billed is what the provider said at the settlement that it billed for the batch; nil when it did not say.
+	Billed *Money `json:"billed,omitempty"`
 }
 
 // Counts are the provider's own counts of a batch's rows.

@@ -107,6 +107,12 @@ type Totals struct {
 	Rejected  int   `json:"rejected"`
 	Truncated int   `json:"truncated"` // of the succeeded
 	Usage     Usage `json:"usage"`
+	// Cost is the sum of the results' costs, in Currency: left out while no price is known.
+	Cost     Money  `json:"cost,omitzero"`
+	Currency string `json:"currency,omitempty"`
+	// Billed, of a completed job, is the sum of what the provider said that it billed for its batches. It can be more than Cost, for an answer
+	// that came behind another of its row is billed too; and less, where the provider did not say.
+	Billed Money `json:"billed,omitzero"`
 }
 
 // Add adds other to t.
@@ -119,6 +125,8 @@ func (t *Totals) Add(other Totals) {
 	t.Rejected += other.Rejected
 	t.Truncated += other.Truncated
 	t.Usage.Add(other.Usage)
+	t.Cost, t.Billed = t.Cost.Plus(other.Cost), t.Billed.Plus(other.Billed)
+	t.Currency = bothCurrencies(t.Currency, other.Currency)
 }
 
 // Count adds one row of the given outcome.

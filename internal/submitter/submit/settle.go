@@ -173,11 +173,7 @@ func (d *drive) count(ctx context.Context, totals *events.Totals, outcome events
 	if err != nil {
 		return err
 	}
-	var usage events.Usage
-	if standing.Usage != nil {
-		usage = *standing.Usage
-	}
-	totals.Count(standing.Outcome, standing.Truncated, usage)
+	totals.CountResult(&standing)
 	return nil
 }
 
