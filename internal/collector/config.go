@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Log zerolog.Logger
 	// Provider gives the provider for the name of an API key; false when no such key is configured.
 	Provider func(key string) (Provider, bool)
+	// Prices says what answers cost. Default: nobody knows, and results have no cost.
+	Prices *prices.Table
 	// Observe hears what the service does. Default: nobody.
 	Observe obs.Hooks
 

@@ -95,7 +95,7 @@ func (r *run) ended() bool { return r.b.State == events.BatchFinished }
 
 func (r *run) facts() facts {
 	_, waiting := deadline(r.b, whyMissing, whyOutage)
-	return facts{batch: &r.b.Batch, now: time.Now().UTC(), waiting: waiting}
+	return facts{batch: &r.b.Batch, now: time.Now().UTC(), waiting: waiting, prices: r.s.cfg.Prices}
 }
 
 // commit waits until every result under way is stored and moves the cursor over them: lines by maximum, a bit and a share of the totals

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/events"
 )
@@ -14,6 +15,7 @@ import (
 type facts struct {
 	batch   *events.Batch
 	now     time.Time
+	prices  *prices.Table
 	waiting bool // the batch ended before, and its missing rows are being waited for
 }
 
@@ -27,6 +29,7 @@ func resultOf(line *doubleword.Line, raw []byte, f facts) events.Result {
 		FinishReason: line.FinishReason, Usage: usageOf(line.Usage), SubstitutedModel: substituted(line.Model, b.Model),
 		Late: f.late(), CompletedAt: f.now,
 	}
+	r.Cost = f.prices.Cost(b.Model, b.Window, r.Usage)
 	switch {
 	case line.Err != nil:
 		r.Outcome, r.Error = failureOf(line.Err)

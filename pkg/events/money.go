@@ -44,7 +44,7 @@ func areDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // String is the shortest decimal text of m.
 func (m Money) String() string {
-	sign, units := "", uint64(m) //nolint:gosec // the sign is taken off below
+	sign, units := "", uint64(m)
 	if m < 0 {
 		sign, units = "-", -units
 	}
