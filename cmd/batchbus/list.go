@@ -68,8 +68,8 @@ func table(env app.Env, all []events.JobStatus) error {
 		if j.Hold != nil {
 			state += ", HELD " + j.Hold.Code
 		}
-		for _, h := range j.QueueHolds {
-			state += ", QUEUE HELD " + h.Code
+		if len(j.QueueHolds) > 0 {
+			state += ", QUEUE HELD " + j.QueueHolds[0].Code
 		}
 		if j.Totals != nil {
 			succeeded = strconv.Itoa(j.Totals.Succeeded)

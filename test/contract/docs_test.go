@@ -54,7 +54,7 @@ func TestEveryExampleOfTheEventsPageIsRead(t *testing.T) {
 	t.Parallel()
 	readers := map[string]func([]byte) error{
 		"row": judgeRow, "result": strictly[events.Result], "deadletter": strictly[deadLetter], "event": strictly[events.Event],
-		"job": strictly[events.Job], "batch": strictly[events.Batch], "cursor": strictly[events.Cursor],
+		"job": strictly[events.Job], "batch": strictly[events.Batch], "cursor": strictly[events.Cursor], "budget": strictly[events.Budget],
 		"open": strictly[events.OpenJob], "status": strictly[events.JobStatus], "forgotten": strictly[events.Forgotten],
 		"apierror": strictly[events.APIError], "endhold": strictly[events.EndHold], "resumed": strictly[events.Resumed],
 	}

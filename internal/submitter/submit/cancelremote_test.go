@@ -101,10 +101,10 @@ func TestABatchThatIsCreatedAfterTheWishToCancelIsStopped(t *testing.T) {
 			}
 			return nil
 		}}, nil)
-		b := w.drive(s, "1")
+		w.drive(s, "1")
 		w.sweeps(s, 3)
 		got := w.sim.Ledger()
-		if b = w.batch("1"); b.State != events.BatchSubmitted || len(got.Creates) != 1 || len(got.Cancels) != 1 || len(w.live("1")) != 0 {
+		if b := w.batch("1"); b.State != events.BatchSubmitted || len(got.Creates) != 1 || len(got.Cancels) != 1 || len(w.live("1")) != 0 {
 			t.Errorf("state %+v, %d creates, %d cancels", b.Batch, len(got.Creates), len(got.Cancels))
 		}
 	})

@@ -18,6 +18,18 @@
 // batches end as cancelled, from creating and fencing only after the same lists and the same fence. Everything else that cannot go on is a
 // hold with its reason.
 //
+// # A held queue
+//
+// A create that is refused for want of money would be refused for every batch of the queue with that API key. So the refused batch's way back to
+// uploaded and the queue's hold ([events.Budget]) are one publish; whoever is refused meanwhile finds the hold there and only goes back. Every
+// drive reads the budget before it uploads, and again right before it wins creating. A fence goes on to its proof, and then back to planned or
+// uploaded instead of to a POST:
+//
+//	creating ──402──► uploaded, queue_held        fencing ──proven──► planned, uploaded: queue_held
+//	                     + budget.<queue>: hold, queue.held
+//
+// Sweeps leave such batches alone until a person resumes the queue. A cancel ends them all the same.
+//
 // # Refused uploads
 //
 // An upload costs nothing, so what a refusal means is found out by uploads, and only then written into the state, in one publish:
