@@ -34,6 +34,7 @@ func upTo(most int) func([]byte) error {
 	}
 }
 
+// D18, contract 9.20: limits are settings of the provider, learnt from its refusals.
 func TestABatchOverTheLimitIsSplitByItAndLaterOnesBeforeTheirUpload(t *testing.T) {
 	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {

@@ -46,6 +46,7 @@ func TestAPlannedBatchIsUploadedCreatedOnceAndSubmitted(t *testing.T) {
 	})
 }
 
+// P59, D20: the uploaded bytes end in exactly one newline.
 func TestTheUploadIsTheRowsByteForByteAndEndsInOneNewline(t *testing.T) {
 	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {
@@ -64,6 +65,7 @@ func TestTheUploadIsTheRowsByteForByteAndEndsInOneNewline(t *testing.T) {
 	})
 }
 
+// P34, D11, contract 9.7: a create without an answer is looked for and never repeated blindly.
 func TestALostAnswerIsFoundAndAdopted(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]simulator.Fault{
@@ -93,6 +95,7 @@ func TestALostAnswerIsFoundAndAdopted(t *testing.T) {
 	}
 }
 
+// P35, contract 9.7: a create that surely never was is posted once more, behind a fence.
 func TestACreateThatNeverWasIsFencedAndPostedAgain(t *testing.T) {
 	t.Parallel()
 	faults := []simulator.Fault{{Kind: simulator.FaultStatus, Route: "POST /v1/batches", Status: 500}}
@@ -110,6 +113,7 @@ func TestACreateThatNeverWasIsFencedAndPostedAgain(t *testing.T) {
 	})
 }
 
+// P36: any number of processes, one POST a batch.
 func TestTwoProcessesThatRaceForFiftyBatchesCreateFifty(t *testing.T) {
 	t.Parallel()
 	bubble(t, simulator.Config{}, func(w *world) {

@@ -25,6 +25,7 @@ func createRefused(status int, text string, count int) simulator.Config {
 	return simulator.Config{Faults: []simulator.Fault{{Kind: simulator.FaultCreateRefused, Status: status, Text: text, Count: count}}}
 }
 
+// D8: one bad row aborts an upload, and costs itself alone.
 func TestARefusedRowIsRejectedAndTheRestRuns(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]simulator.Config{
@@ -94,6 +95,7 @@ func TestOneLineOfFollowUpsEndsInAHold(t *testing.T) {
 	})
 }
 
+// P75, D19: a model that the key may not use aborts the upload.
 func TestARefusedModelRejectsTheWholeBatchAndCompletesTheJob(t *testing.T) {
 	t.Parallel()
 	bubble(t, simulator.Config{Models: []string{"another"}}, func(w *world) {
