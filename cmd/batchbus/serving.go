@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/app"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 )
 
@@ -31,22 +32,25 @@ type servingFlags struct {
 	Simulate           bool   `help:"Use the built-in simulator even though an API key is set."`
 	app.SimulatorFlags `embed:"" group:"Simulator"`
 	app.TimeFlags      `embed:"" group:"Times"`
+	app.PriceFlags
 }
 
 // local checks the flags, and returns what they say and every fault.
 func (f *servingFlags) local(env app.Env, dir string, store storeFlags) (o app.LocalOptions, faults []error) {
 	keys, err := app.LoadKeys(env.Lookup)
 	log, logErr := newLog(env.Stderr, f.LogLevel)
-	faults = append(faults, err, logErr, f.CheckSimulator(), f.CheckTimes())
+	table, priceErr := f.Table()
+	faults = append(faults, err, logErr, priceErr, f.CheckSimulator(), f.CheckTimes())
 	if dir != "" && store.MaxStore != 0 && store.MaxStore < app.MinStore {
 		faults = append(faults, fmt.Errorf("--max-store: %d bytes is too little: at least %d", store.MaxStore, app.MinStore))
 	}
 	o = app.LocalOptions{
 		Dir: dir, MaxStore: store.MaxStore, KeyFile: store.StoreKeyFile, Log: log,
 		Simulate: f.Simulate || len(keys) == 0, Simulator: f.SimulatorFlags,
-		BaseURL: cmp.Or(strings.TrimRight(f.ProviderURL, "/"), doubleword.DefaultBaseURL), Keys: keys,
+		BaseURL: cmp.Or(strings.TrimRight(f.ProviderURL, "/"), doubleword.DefaultBaseURL), Keys: keys, Prices: table,
 	}
 	if o.Simulate {
+		o.Prices = cmp.Or(o.Prices, prices.Simulated())
 		o.Settings = f.Settings(app.SimulatedSettings())
 		return o, faults
 	}

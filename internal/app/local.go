@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/api"
 	"github.com/batchbus/batchbus/internal/natsd"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -39,6 +40,7 @@ type LocalOptions struct {
 	BaseURL   string
 	Keys      map[string]doubleword.Secret
 	Settings  Settings
+	Prices    *prices.Table // nil knows no price
 	Log       zerolog.Logger
 }
 
@@ -78,7 +80,7 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 		return err
 	}
 	l.options = Options{
-		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Log: o.Log,
+		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Prices: o.Prices, Log: o.Log,
 		HandoffDelay: time.Millisecond, // there is no other replica on an embedded server
 		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true, GrowSizes: true, AckWait: localAckWait},
 	}

@@ -32,6 +32,8 @@ type serviceFlags struct {
 
 	TimeFlags
 
+	PriceFlags
+
 	Admin  string `default:"${admin}" placeholder:"ADDRESS" help:"Address of /livez, /readyz and /metrics. Empty: none. Default ${admin}."`
 	Health bool   `help:"Ask the process that runs with the same --admin whether it is ready, print a line, and exit with 0 or 1."`
 
@@ -86,10 +88,12 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 		Log:      zerolog.New(env.Stderr).Level(level).With().Timestamp().Logger(),
 		Settings: f.Settings(DefaultSettings()),
 	}
+	table, priceErr := f.Table()
+	o.Prices = table
 	armed, armErr := failpoints(env)
 	o.Failpoints = armed
 	f.OnError = func(err error) { o.Log.Error().Err(err).Msg("bus") }
-	return o, errors.Join(keyErr, levelErr, armErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
+	return o, errors.Join(keyErr, levelErr, armErr, priceErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
 }
 
 // checkRest looks at what has no check of its own.

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/failpoint"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -34,7 +35,9 @@ type Options struct {
 	Topology jetstore.Settings
 	Setup    bool
 	Settings Settings
-	Log      zerolog.Logger
+	// Prices says what answers cost; nil knows no price.
+	Prices *prices.Table
+	Log    zerolog.Logger
 	// HandoffDelay is for how long a replica without a job's index leaves its rows to the one that has it. 0 is the default, 2 s.
 	HandoffDelay time.Duration
 	// Admin is the address that /livez, /readyz and /metrics are served on; empty: none.

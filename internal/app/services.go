@@ -64,7 +64,7 @@ func buildIngest(d *deps) (Service, error) {
 func buildCollector(d *deps) (Service, error) {
 	s := d.options.Settings
 	return collector.New(collector.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector), Observe: d.observe,
+		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector), Observe: d.observe, Prices: d.options.Prices,
 		Provider:     providers(d.clients, func(c *doubleword.Client) collector.Provider { return c }),
 		MissingGrace: s.MissingGrace, CancelGrace: s.CancelGrace, OutageTimeout: s.Patience,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,

@@ -23,6 +23,8 @@ type Provider interface {
 	Results(ctx context.Context, batchID string, q doubleword.ContentQuery) (*doubleword.Content, error)
 	// Batch reads status, counts and errors of a batch.
 	Batch(ctx context.Context, id string) (doubleword.Batch, error)
+	// Analytics reads what the provider billed for a batch.
+	Analytics(ctx context.Context, batchID string) (doubleword.Analytics, error)
 }
 
 // Config is what a [Service] is made of. Bus, Jobs and Provider have no default.
@@ -53,6 +55,8 @@ type Config struct {
 	MissingGrace time.Duration
 	// CancelGrace is the same after a cancel, when rows may settle for an hour. Default: the job's policy.
 	CancelGrace time.Duration
+	// BillTimeout is how long the settlement of a batch waits for a bill that the provider has not added up. Default 1 min.
+	BillTimeout time.Duration
 	// OutageTimeout is how long a file that answers 404 or 410 is taken for an outage. Default 10 min.
 	OutageTimeout time.Duration
 	// RetryInterval is the pause before a stream that broke off is read on. Default 5 s.
@@ -69,6 +73,7 @@ func (c Config) withDefaults() Config {
 	c.CommitRows = cmp.Or(c.CommitRows, 5000)
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, doubleword.DefaultMaxLine)
 	c.MissingGrace = cmp.Or(c.MissingGrace, 2*time.Minute)
+	c.BillTimeout = cmp.Or(c.BillTimeout, time.Minute)
 	c.OutageTimeout = cmp.Or(c.OutageTimeout, 10*time.Minute)
 	c.RetryInterval = cmp.Or(c.RetryInterval, 5*time.Second)
 	c.SweepInterval = cmp.Or(c.SweepInterval, time.Minute)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -20,6 +21,8 @@ type fakeProvider struct {
 	files map[string]*fakeFile
 	merge *fakeFile
 	calls []string // "file skip limit"
+	bills []bill   // what Analytics answers in turn, the last one for ever; none: there is no such route
+	asked int      // how often
 }
 
 // fakeFile is one file: its lines, and what is wrong with it.
@@ -50,6 +53,26 @@ func (p *fakeProvider) Results(_ context.Context, _ string, q doubleword.Content
 	defer p.mu.Unlock()
 	p.calls = append(p.calls, fmt.Sprintf("merged %d %d", q.Skip, q.Limit))
 	return p.merge.open(q)
+}
+
+// bill is one answer of Analytics.
+type bill struct {
+	doubleword.Analytics
+	err error
+}
+
+func (p *fakeProvider) Analytics(context.Context, string) (doubleword.Analytics, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	if len(p.bills) == 0 {
+		return doubleword.Analytics{}, &doubleword.Error{Status: http.StatusNotFound, Class: doubleword.Permanent}
+	}
+	said := p.bills[0]
+	if len(p.bills) > 1 {
+		p.bills = p.bills[1:]
+	}
+	return said.Analytics, said.err
 }
 
 // change changes the provider while the service runs.

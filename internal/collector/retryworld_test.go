@@ -85,19 +85,10 @@ func (w *world) conserved() {
 	w.want("job", j.State, events.JobCompleted)
 	var totals events.Totals
 	for _, r := range results {
-		totals.Add(totalsOf(&r.Result))
+		totals.CountResult(&r.Result)
 	}
 	w.want("rows with a result", len(results), len(w.ids))
 	w.want("totals", *j.Totals, totals)
-}
-
-func totalsOf(r *events.Result) (totals events.Totals) {
-	var usage events.Usage
-	if r.Usage != nil {
-		usage = *r.Usage
-	}
-	totals.Count(r.Outcome, r.Truncated, usage)
-	return totals
 }
 
 // stand publishes a success of a row of batch 1.

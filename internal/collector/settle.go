@@ -71,9 +71,13 @@ func (r *run) settle(ctx context.Context) (time.Duration, error) {
 	if left := r.left(); left != 0 {
 		return 0, fmt.Errorf("settle %s: %d rows have neither a result nor a follow-up", r.b.StateKey(), left)
 	}
+	wait, billed, err := r.bill(ctx)
+	if err != nil || wait > 0 {
+		return wait, err
+	}
 	followUps := r.followUps()
-	err := r.s.cfg.Jobs.Settle(ctx, r.s.cfg.Bus, jobs.Settlement{
-		Batch: r.b, Cursor: &r.cursor, State: events.BatchSettled, FollowUps: followUps,
+	err = r.s.cfg.Jobs.Settle(ctx, r.s.cfg.Bus, jobs.Settlement{
+		Batch: r.b, Cursor: &r.cursor, State: events.BatchSettled, FollowUps: followUps, Billed: billed,
 	})
 	if err != nil {
 		return 0, err

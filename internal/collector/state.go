@@ -16,6 +16,7 @@ import (
 const (
 	whyMissing  = "rows are in neither file"
 	whyOutage   = "provider does not hand out the files"
+	whyBill     = "provider has not added up its bill"
 	whyManifest = "manifest is not in the object store"
 )
 

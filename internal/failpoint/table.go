@@ -158,6 +158,7 @@ func collectorTable() []Entry {
 		{"collector.call.get_batch", readOnly, sweepReads},
 		{"collector.call.read_content", readOnly, sweepReads},
 		{"collector.call.read_results", readOnly, sweepReads},
+		{"collector.call.read_analytics", readOnly, sweepReads},
 		{"collector.publish.results", "a row's result", "read again from the cursor: the result " + bySubject},
 		{"collector.publish.object_chunk", chunks, "the answer is read again and stored as another object; the keeper deletes the chunks after a day"},
 		{"collector.publish.object", "a big answer that no result names yet", "the answer is read again and stored as another object; the keeper deletes this one after a day"},

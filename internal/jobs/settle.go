@@ -25,6 +25,7 @@ type Settlement struct {
 	State     events.BatchState
 	Why       string
 	FollowUps []FollowUp
+	Billed    *events.Money // what the provider said that it billed; nil when it did not
 }
 
 // Settle makes the settle publish of design.md 5.7: the batch with its state and totals, its cursor, the job (whose revision every
@@ -43,7 +44,7 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 	parent.State, parent.SinceAt, parent.Why = settled.State, change.At(), settled.Why
 	parent.NextTryAt, parent.NextPollAt, parent.Hold, parent.Wish, parent.LastError = nil, nil, nil, nil, ""
 	totals := settled.Cursor.Totals
-	parent.Totals = &totals
+	parent.Totals, parent.Billed = &totals, settled.Billed
 	for i, followUp := range settled.FollowUps {
 		child, err := s.followUp(ctx, objects, &parent, i+1, followUp, change.At())
 		if err != nil {
