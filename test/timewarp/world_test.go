@@ -1,6 +1,7 @@
 package timewarp_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -31,7 +32,8 @@ type world struct {
 	bus  *slowBus
 	// sweepInterval is that of all services.
 	sweepInterval time.Duration
-	stop          func() // ends the services that run and waits for them
+	pollFloor     time.Duration // 0: the default
+	stop          func()        // ends the services that run and waits for them
 }
 
 // inWorld runs test while so many replicas of all services run.
@@ -83,6 +85,7 @@ func (w *world) start(replicas int) {
 func (w *world) options() app.Options {
 	settings := app.DefaultSettings()
 	settings.SweepInterval = w.sweepInterval
+	settings.PollFloor = cmp.Or(w.pollFloor, settings.PollFloor)
 	return app.Options{
 		Services: app.Names(),
 		Dial: func(name string) (*nats.Conn, error) {

@@ -1,0 +1,112 @@
+package timewarp_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/batchbus/batchbus/internal/audit"
+	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
+	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
+)
+
+// publishModels publishes n rows of a job, turn by turn for two models.
+func (w *world) publishModels(job string, n int, headers ...string) {
+	w.t.Helper()
+	var rows strings.Builder
+	for i := range n {
+		fmt.Fprintf(&rows, `{"custom_id":"%s-%d","method":"POST","url":"/v1/chat/completions","body":{"model":"m-%d","messages":[{"role":"user","content":"%d"}]}}`+"\n", job, i, i%2, i)
+	}
+	m := nats.NewMsg(events.RequestSubject(queue, job))
+	m.Data = []byte(rows.String())
+	for i := 0; i < len(headers); i += 2 {
+		m.Header.Set(headers[i], headers[i+1])
+	}
+	if _, err := w.Store.Publish(w.t.Context(), m); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// judge looks at the streams and at the provider's ledger when the day is over.
+func (d *day) judge() {
+	d.t.Helper()
+	for name, rows := range d.rows {
+		d.judgeJob(name, rows)
+	}
+	if letters := d.count(jetstore.StreamDeadletters, "batchbus.deadletters.>"); letters != 0 {
+		d.t.Errorf("%d dead letters, want none", letters)
+	}
+	if d.resumed == 0 {
+		d.t.Error("nobody had to resume anything: the credit did not run out")
+	}
+	d.judgeLedger(d.sim.Ledger())
+}
+
+func (d *day) judgeJob(name string, rows int) {
+	d.t.Helper()
+	j := d.job(name)
+	if j.State != events.JobCompleted {
+		d.t.Errorf("%s is %s after all the time", name, j.State)
+		d.tellBatches(name)
+		return
+	}
+	got := d.readResults(name)
+	if len(got) != rows || j.Totals.Rows != rows {
+		d.t.Errorf("%s has %d results and %d rows in its totals, want %d", name, len(got), j.Totals.Rows, rows)
+	}
+	report, err := audit.Job(d.t.Context(), audit.Config{Bus: d.Store, Jobs: d.jobs}, queue, name)
+	if err != nil || report.Verdict != audit.Proven {
+		d.t.Errorf("audit of %s: %+v, %v", name, report, err)
+	}
+}
+
+// readResults are the results of a job by custom_id, each the only one.
+func (d *day) readResults(name string) map[string]events.Result {
+	d.t.Helper()
+	all := make(map[string]events.Result)
+	for m, err := range d.Store.Read(d.t.Context(), jetstore.StreamResults, events.ResultsFilter(queue, name), 0) {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		r, err := events.ParseResult(m.Data)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if _, twice := all[r.CustomID]; twice || !strings.HasPrefix(r.CustomID, name+"-") {
+			d.t.Errorf("%s has a second result, or one of another job: %s", name, r.CustomID)
+		}
+		all[r.CustomID] = r
+	}
+	return all
+}
+
+// tellBatches says what the batches of a job that is not done wait for.
+func (d *day) tellBatches(name string) {
+	for b, err := range d.jobs.Batches(d.t.Context(), queue, name) {
+		if err == nil && !b.State.Ended() {
+			d.t.Logf("%s is %s: %s; %s; hold %+v", b.StateKey(), b.State, b.Why, b.LastError, b.Hold)
+		}
+	}
+}
+
+// judgeLedger looks for a planned batch that the provider ran twice.
+func (d *day) judgeLedger(ledger simulator.Ledger) {
+	d.t.Helper()
+	ran := make(map[string]int)
+	for _, c := range ledger.Creates {
+		if c.RowsRun == 0 {
+			continue
+		}
+		path := c.Metadata["batchbus"]
+		if ran[path]++; path == "" || ran[path] > 1 {
+			d.t.Errorf("%d batches of %q ran rows", ran[path], path)
+		}
+	}
+	if len(ran) < dayBatches {
+		d.t.Errorf("%d batches ran, want %d or more", len(ran), dayBatches)
+	}
+	d.t.Logf("%d batches, %d rows run, %d creates, %d cancels, %d holds ended by a person",
+		len(ran), ledger.RowsRun, len(ledger.Creates), len(ledger.Cancels), d.resumed)
+}
