@@ -64,6 +64,9 @@ func jobWords(j *events.JobStatus) (lines []string) {
 	}
 	if t := j.Totals; t != nil {
 		add("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d", j.Rows, t.Succeeded, t.Failed, t.Expired, t.Cancelled, t.Rejected)
+		if words := costWords(t.Cost, t.Currency, t.Billed); words != "" {
+			add("%s", words)
+		}
 	}
 	if j.InputSHA256 != "" {
 		add("input sha256 %s", j.InputSHA256)

@@ -17,6 +17,9 @@ type summary struct {
 	Rows           rowCounts      `json:"rows"`
 	Truncated      int            `json:"truncated"`
 	Usage          events.Usage   `json:"usage"`
+	Cost           events.Money   `json:"cost,omitzero"` // of the results, by the price table
+	Currency       string         `json:"currency,omitempty"`
+	Billed         events.Money   `json:"billed,omitzero"` // what the provider said
 	Batches        []batchSummary `json:"batches"`
 	MissingRows    int            `json:"missing_rows,omitempty"` // fewer than the publisher said beside the seal, as far as is known
 	OutputFile     string         `json:"output_file,omitempty"`
@@ -41,6 +44,7 @@ type batchSummary struct {
 	InputFileID     string            `json:"input_file_id"`
 	OutputFileID    string            `json:"output_file_id"`
 	ErrorFileID     string            `json:"error_file_id"`
+	Billed          *events.Money     `json:"billed,omitempty"`
 }
 
 // summaryOf sums up a job that is complete.
@@ -51,7 +55,10 @@ func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) 
 			Total: totals.Rows + deadLetters, Succeeded: totals.Succeeded, Failed: totals.Failed,
 			Expired: totals.Expired, Cancelled: totals.Cancelled, Rejected: totals.Rejected, DeadLetters: deadLetters,
 		},
-		Truncated: totals.Truncated, Usage: totals.Usage, Batches: []batchSummary{},
+		Truncated: totals.Truncated, Usage: totals.Usage, Cost: totals.Cost, Currency: totals.Currency, Batches: []batchSummary{},
+	}
+	if v.job.Totals != nil {
+		s.Billed = v.job.Totals.Billed
 	}
 	if j := &v.job; j.ExpectedRows != nil && j.CancelWanted == nil {
 		s.MissingRows = max(*j.ExpectedRows-s.Rows.Total, 0)
@@ -60,7 +67,7 @@ func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) 
 		b := &v.batches[i]
 		s.Batches = append(s.Batches, batchSummary{
 			N: b.N, State: b.State, ProviderBatchID: b.ProviderBatchID,
-			InputFileID: b.FileID, OutputFileID: b.OutputFileID, ErrorFileID: b.ErrorFileID,
+			InputFileID: b.FileID, OutputFileID: b.OutputFileID, ErrorFileID: b.ErrorFileID, Billed: b.Billed,
 		})
 	}
 	return s
@@ -79,6 +86,9 @@ func (s *summary) report(env app.Env, asJSON bool) error {
 		say(env, "warning: the publisher said %d rows, %d of them have neither a result nor a dead letter of their own: see batchbus audit", s.Rows.Total+s.MissingRows, s.MissingRows)
 	}
 	say(env, "truncated answers %d; tokens: %d in, %d out; batches: %d", s.Truncated, s.Usage.PromptTokens, s.Usage.CompletionTokens, len(s.Batches))
+	if words := costWords(s.Cost, s.Currency, s.Billed); words != "" {
+		say(env, "%s%s", words, reality(s.Simulated))
+	}
 	for _, path := range []string{s.OutputFile, s.ErrorsFile} {
 		if path != "" {
 			say(env, "%s", path)

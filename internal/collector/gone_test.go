@@ -107,3 +107,12 @@ func TestACancelledJobWaitsForNoDeletedResults(t *testing.T) {
 		w.want("outcomes", w.outcomes(), map[string]int{"cancelled job_cancelled": 2})
 	})
 }
+
+func TestOneRowThatIsCountedAndStandsNowhereIsMissing(t *testing.T) { // P31
+	t.Parallel()
+	inWorld(t, named(1), func(w *world) {
+		w.finish("completed", 1, 0)
+		w.want("time to settle", w.untilSettled(w.service(nil)), 2*time.Minute)
+		w.want("outcomes", w.outcomes(), map[string]int{"failed missing_result": 1})
+	})
+}

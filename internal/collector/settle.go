@@ -88,9 +88,14 @@ func (r *run) settle(ctx context.Context) (time.Duration, error) {
 }
 
 // resultsGone reports whether answers that the provider counts were deleted there: its files are gone for good, or hold nothing any more. Then
-// nobody may pay for the rows again unasked. In a job that is to be cancelled nobody waits for them.
+// nobody may pay for the rows again unasked. One row that is counted and stands nowhere is a missing row like any other. In a job that is to be
+// cancelled nobody waits.
 func (r *run) resultsGone(remote *doubleword.Batch, t trouble) bool {
-	return r.job.CancelWanted == nil && !accounted(remote.Counts, r.cursor.Totals, len(r.again)) && (t.gone != nil || r.heard == 0)
+	if r.job.CancelWanted != nil || accounted(remote.Counts, r.cursor.Totals, len(r.again)) {
+		return false
+	}
+	counted := remote.Counts.Completed + remote.Counts.Failed
+	return t.gone != nil || r.heard == 0 && counted > 1
 }
 
 // errEmptied is returned when files hold nothing whose rows the provider counts.

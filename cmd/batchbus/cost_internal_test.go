@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/batchbus/batchbus/internal/app"
+	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+func TestCostAndBillAreShownWhereTotalsAre(t *testing.T) {
+	t.Parallel()
+	totals := events.Totals{Rows: 1, Succeeded: 1, Cost: events.MoneyUnit / 8, Currency: "USD", Billed: events.MoneyUnit / 4}
+	const words = "cost 0.125 USD by the price table; the provider billed 0.25"
+	var out bytes.Buffer
+	if err := describeJob(&out, &events.JobStatus{Totals: &totals}); err != nil || !strings.Contains(out.String(), words) {
+		t.Errorf("status: %s, %v", out.String(), err)
+	}
+	v := view{
+		job:     jobs.Job{Job: events.Job{Totals: &totals}},
+		batches: []events.Batch{{N: "1", Billed: new(events.MoneyUnit / 4)}},
+	}
+	counted := totals
+	counted.Billed = 0 // results do not say it
+	s := summaryOf(&v, counted, 0, time.Now())
+	var told, printed bytes.Buffer
+	if err := s.report(app.Env{Stdout: &printed, Stderr: &told}, true); err != nil || !strings.Contains(told.String(), words) {
+		t.Errorf("summary: %s, %v", told.String(), err)
+	}
+	for _, want := range []string{`"cost": "0.125"`, `"currency": "USD"`, `"billed": "0.25"`} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("the summary lacks %s: %s", want, printed.String())
+		}
+	}
+	if got := costWords(0, "", 0); got != "" {
+		t.Errorf("without a price: %q", got)
+	}
+}
