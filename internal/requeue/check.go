@@ -1,6 +1,7 @@
 package requeue
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -80,9 +81,8 @@ func (p *Plan) check(row *Row, parser *rows.Parser, sum hash.Hash, groups map[st
 	id, known := parsed.CustomID, true
 	if fault != nil {
 		id, known = fault.CustomID, fault.HasCustomID
-	} else {
-		fault = row.Fault
 	}
+	fault = cmp.Or(row.Fault, fault)
 	hashed := rows.HashID(id)
 	if index, held := p.config.Linked(hashed); known && held {
 		p.Held[index]++

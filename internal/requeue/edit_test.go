@@ -52,6 +52,7 @@ func TestWhatCannotBeSetIsAFindingOfItsRow(t *testing.T) {
 	all := []requeue.Row{
 		{Line: []byte(line("good", "m")), Number: 1}, {Line: []byte(`{"custom_id":"broken",}`), Number: 2},
 		{Line: []byte(strings.Replace(line("list", "m"), "1E5", "[7]", 1)), Number: 3}, {Lost: "purged", Number: 4},
+		{Line: []byte(`{"body":{"input":7}}`), Number: 5},
 	}
 	var changed []requeue.Row
 	for row := range requeue.Edited(list(&all), edits(t, "body.input.0=8"))(t.Context()) {
@@ -65,7 +66,7 @@ func TestWhatCannotBeSetIsAFindingOfItsRow(t *testing.T) {
 	for _, f := range plan.Findings {
 		got = append(got, fmt.Sprint(f.Line, " ", f.Code))
 	}
-	if want := "1 no_place, 2 invalid_json, 4 no_payload"; strings.Join(got, ", ") != want || plan.Rows != 1 {
+	if want := "1 no_place, 2 invalid_json, 4 no_payload, 5 no_place"; strings.Join(got, ", ") != want || plan.Rows != 1 {
 		t.Errorf("%q, %d rows, want %s", got, plan.Rows, want)
 	}
 	if lines, _ := published(t, plan, &changed); len(lines) != 1 {

@@ -45,7 +45,7 @@ func (env *envelope) customID(r *Rules) (string, *Fault) {
 		return "", newFault(CodeEmptyCustomID, env.id.at, "custom_id is empty", "name each row, so that its result can be found")
 	case len(id) > r.MaxIDBytes:
 		message := fmt.Sprintf("custom_id has %d bytes, the limit is %d", len(id), r.MaxIDBytes)
-		return "", newFault(CodeCustomIDTooLong, env.id.at, message, "")
+		return "", newFault(CodeCustomIDTooLong, env.id.at, message, "shorten it: the row is rejected, as a dead letter, since a result would carry the id")
 	}
 	return string(id), nil
 }

@@ -105,6 +105,7 @@ func TestParseRefuses(t *testing.T) {
 		"no custom_id":                          {`{"x":1}`, rows.CodeMissingCustomID, 0, ""},
 		"a numeric custom_id":                   {`{"custom_id":1}`, rows.CodeCustomIDNotString, 14, ""},
 		"a custom_id over 1 KiB":                {`{"custom_id":"` + strings.Repeat("x", 1025) + `"}`, rows.CodeCustomIDTooLong, 14, ""},
+		"a custom_id of 1,025 bytes in letters": {`{"custom_id":"` + strings.Repeat("ß", 512) + `\u0078"}`, rows.CodeCustomIDTooLong, 14, ""},
 		"no method":                             {`{"custom_id":"a","url":"/v1/messages","body":{}}`, rows.CodeMissingMethod, 0, "a"},
 		"GET":                                   {`{"custom_id":"a","method":"GET"}`, rows.CodeMethodNotPost, 27, "a"},
 		"a letter that folds to S":              {`{"custom_id":"a","method":"POſT"}`, rows.CodeMethodNotPost, 27, "a"},

@@ -43,7 +43,7 @@ func envelopeReasons() []Reason {
 		{CodeMissingCustomID, false, "There is no custom_id.", `{"method":"POST","url":"/v1/embeddings","body":{"model":"m"}}`},
 		{CodeCustomIDNotString, false, "custom_id is a number, null or another value that is no string.", `{"custom_id":7}`},
 		{CodeEmptyCustomID, false, "custom_id is the empty string.", `{"custom_id":""}`},
-		{CodeCustomIDTooLong, false, "custom_id is longer than the limit (1024 bytes); the row ends as a dead letter.", `{"custom_id":"` + strings.Repeat("x", DefaultMaxIDBytes+1) + `"}`},
+		{CodeCustomIDTooLong, false, "custom_id is longer than the limit (1024 bytes). The row is rejected as a dead letter, since a result would carry the id.", `{"custom_id":"` + strings.Repeat("x", DefaultMaxIDBytes+1) + `"}`},
 		{CodeMissingMethod, false, "There is no method.", `{"custom_id":"a","url":"/v1/embeddings","body":{"model":"m"}}`},
 		{CodeMethodNotPost, false, "method is not POST (in upper or lower case).", `{"custom_id":"a","method":"GET"}`},
 		{CodeMissingURL, false, "There is no url.", `{"custom_id":"a","method":"POST","body":{"model":"m"}}`},

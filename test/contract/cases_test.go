@@ -14,7 +14,7 @@ func cases() map[string]string {
 	return map[string]string{
 		"P14 the same row twice":                     "test/integration.TestEveryRowOfAMixtureEndsAsOneResultOrOneDeadLetter internal/submitter/plan.TestASecondComerIsJudgedByTheFirst",
 		"P15 another row with a taken id":            "test/integration.TestEveryRowOfAMixtureEndsAsOneResultOrOneDeadLetter internal/submitter/plan.TestEveryDeadLetterNamesWhoCameFirstInAnyOrder",
-		"P16 the same id in another job":             "test/integration.TestEveryRowOfAMixtureEndsAsOneResultOrOneDeadLetter",
+		"P16 the same id in another job or queue":    "test/integration.TestTheSameIDsInTwoQueuesAndTwoJobsAreDifferentRows test/integration.TestEveryRowOfAMixtureEndsAsOneResultOrOneDeadLetter",
 		"P17 custom_id of any length":                "test/integration.TestCustomIDsOfEveryKindComeBackExactly test/integration.TestRefusedRowsWithOddIDsAreRejectedUnderThem",
 		"P19 a row in neither file":                  "internal/collector.TestARowInNeitherFileIsMissingAfterTheGrace test/integration.TestARowThatNeitherFileHoldsIsFoundInTheResultsOfTheBatch",
 		"P20 a row too large":                        "pkg/rows.TestParseSizeLimit test/integration.TestAFileWithOneOfEachFaultEndsWellInAnyOrderOfRows",
@@ -34,6 +34,7 @@ func cases() map[string]string {
 		"P60 more than max_payload":                  "test/integration.TestRowsTooBigForAMessageArriveByteForByte test/integration.TestAnAnswerTooBigForAMessageComesOutByteForByte",
 		"P61 a result file that is gone":             "internal/collector.TestFilesThatAreGoneAreAnOutageFirst",
 		"P76 separators inside a line":               "pkg/rows.TestLinesSplitOnLineFeedsAlone pkg/doubleword.TestScannerSplitsOnLFAlone test/integration.TestBodiesAndAnswersPassByteForByte",
+		"P77 two marks, wherever a file is cut":      "pkg/rows.TestAPartOfAFileIsReadAsTheFileIs pkg/client.TestTheCutsDependOnTheBytesAloneAndKeepEveryLinesNumber internal/ingest.TestRowsBecomeBlocksOfTheirJobs",
 		"P77 marks and UTF-16":                       "pkg/rows.TestReaderReportsMarksAndEncodings pkg/rows.TestAMessageInUTF16IsRefusedOnce pkg/rows.TestParseRefuses",
 		"P78 P79 quotes, NaN and other no JSON":      "pkg/rows.TestParseRefuses pkg/rows.TestParseExplainsCommonMistakes",
 		"P80 P85 surrogates and bad UTF-8":           "pkg/rows.TestParseRefuses test/integration.TestAFileWithOneOfEachFaultEndsWellInAnyOrderOfRows",
@@ -46,13 +47,15 @@ func cases() map[string]string {
 		"the JSON table: no map round trip":          "pkg/rows.TestAnyBodyComesOutByteForByte test/integration.TestAnyBodyAndAnyAnswerPassByteForByte",
 		"point 1: names that differ in case":         "pkg/rows.TestParseRefuses",
 		"point 1: url, model, stream, windows":       "pkg/rows.TestParseRefuses pkg/rows.TestModelRules internal/ingest.TestEachRowIsJudgedAlone",
+		"point 1: reasoning controls":                "pkg/rows.TestParseRefuses pkg/rows.TestReasoningControlsThatTheProviderMayTakePass pkg/rows.FuzzRow",
 		"point 1: other vendors' shapes":             "pkg/rows.TestParseRefuses test/contract.TestTheRowsPageHasARunningExampleOfEveryCode",
 		"point 1: allocation-light, nothing shown":   "pkg/rows.TestParserAllocatesTheIDOnly pkg/rows.TestFaultsDoNotShowTheBody",
 		"point 1: one function for three":            "internal/ingest.TestEachRowIsJudgedAlone test/e2e.TestValidateNamesEveryBadAndDoubledRow pkg/client.TestTheCutsDependOnTheBytesAloneAndKeepEveryLinesNumber",
 		"point 2: SHA-256 at both ends":              "test/integration.TestAnyBodyAndAnyAnswerPassByteForByte test/integration.TestBodiesAndAnswersPassByteForByte",
 		"point 3: wire ids out and back":             "pkg/rows.FuzzWireID pkg/events.FuzzRowToken internal/manifest.TestAWireIDHoldsTheRowsOwnIDUpTo64Bytes test/integration.TestCustomIDsOfEveryKindComeBackExactly",
+		"point 3: 1,024 and 1,025 bytes":             "test/integration.TestCustomIDsOfEveryKindComeBackExactly pkg/rows.TestTheVerdictIsThatOfAStrictReference pkg/rows.TestParseRefuses test/e2e.TestAnIDThatIsTooLongIsADeadLetterEverywhere",
 		"one of each fault, in any order":            "test/integration.TestAFileWithOneOfEachFaultEndsWellInAnyOrderOfRows",
-		"point 9: blocks, splices, scanners, parser": "internal/block.FuzzRead pkg/rows.FuzzSpliceModel pkg/rows.FuzzReader pkg/doubleword.FuzzScanner pkg/rows.FuzzParse pkg/events.FuzzSubject",
+		"point 9: blocks, splices, scanners, parser": "internal/block.FuzzRead pkg/rows.FuzzSpliceModel pkg/rows.FuzzSplice pkg/rows.FuzzReader pkg/doubleword.FuzzScanner pkg/rows.FuzzParse pkg/events.FuzzSubject",
 	}
 }
 

@@ -49,6 +49,9 @@ func section(reason rows.Reason) string {
 	}
 	if fault != nil {
 		message, hint, column, ends = fault.Message, fault.Hint, fault.Column, "Ends as a dead letter: no `custom_id` can be read for certain."
+		if fault.Code == rows.CodeCustomIDTooLong {
+			ends = "Ends as a dead letter: the `custom_id` can be read, and is too long to name anything on the bus."
+		}
 		if fault.HasCustomID {
 			ends = "Ends as the `rejected` result of `" + fault.CustomID + "`."
 		}

@@ -79,7 +79,7 @@ func (s *stack) wantIDs(job string) {
 	tooLong := 0
 	for _, d := range s.deadLetters(job) {
 		letters[d.CustomID] = d
-		if d.Code == "custom_id_too_long" && d.CustomID == "" {
+		if d.Code == rows.CodeCustomIDTooLong && d.CustomID == "" && strings.Contains(d.Message, "1025") && strings.Contains(d.Message, "1024") {
 			tooLong++
 		}
 	}
