@@ -29,6 +29,8 @@ type fakeProvider struct {
 type fakeFile struct {
 	lines      []string
 	ignoreSkip bool
+	skipTwice  bool  // it honours skip and offset, one after the other
+	incomplete bool  // X-Incomplete says for ever that more comes
 	overstate  int   // how many lines more than it sends X-Last-Line promises
 	cutAfter   int   // bytes after which an unlimited body breaks off; 0: never
 	cutClean   bool  // the break looks like an end
@@ -86,6 +88,9 @@ func (f *fakeFile) open(q doubleword.ContentQuery) (*doubleword.Content, error) 
 	if f.err != nil {
 		return nil, f.err
 	}
+	if f.skipTwice {
+		q.Skip *= 2
+	}
 	lines := f.lines
 	if !f.ignoreSkip {
 		lines = lines[min(q.Skip, len(lines)):]
@@ -97,7 +102,7 @@ func (f *fakeFile) open(q doubleword.ContentQuery) (*doubleword.Content, error) 
 	for _, line := range lines {
 		body.WriteString(line + "\n")
 	}
-	content := &doubleword.Content{LastLine: q.Skip + len(lines), HasLastLine: true}
+	content := &doubleword.Content{LastLine: q.Skip + len(lines), HasLastLine: true, Incomplete: f.incomplete, HasIncomplete: true}
 	var r io.Reader = strings.NewReader(body.String())
 	if q.Limit == 0 {
 		content.LastLine += f.overstate
