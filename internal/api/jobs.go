@@ -1,15 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/keep"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/pkg/rows"
@@ -27,23 +27,12 @@ func (s *Service) open(ctx context.Context, q events.OpenJob) (none events.JobSt
 	if err := checkLink(q.Fixes); err != nil {
 		return none, err
 	}
-	policy, err := s.Policy(ctx, q.Queue)
-	if err != nil {
-		return none, fmt.Errorf("read policy of %s: %w", q.Queue, err)
-	}
-	if err := checkOptions(&q, &policy); err != nil {
+	if err := checkOptions(&q); err != nil {
 		return none, err
 	}
 	j, err := s.Jobs.Job(ctx, q.Queue, q.Job)
 	if errors.Is(err, jetstore.ErrNotFound) {
-		if s.room.Full(ctx) {
-			return none, refusal(events.APIBusFull, "the rows stream is above 80 %%: no new jobs are opened; forget completed jobs (batchbus forget) or raise its limit (batchbus setup --grow --max-store BYTES)")
-		}
-		policy.Window = cmp.Or(q.Window, policy.Window)
-		policy.DefaultModel = cmp.Or(q.DefaultModel, policy.DefaultModel)
-		j, err = s.Jobs.Open(ctx, q.Queue, q.Job, jobs.Options{
-			Policy: policy, Description: q.Description, InputSHA256: q.InputSHA256, Fixes: q.Fixes,
-		})
+		j, err = s.openNew(ctx, &q)
 	}
 	if err != nil {
 		return none, err
@@ -52,6 +41,27 @@ func (s *Service) open(ctx context.Context, q events.OpenJob) (none events.JobSt
 		return none, err
 	}
 	return statusOf(&j.Job), nil
+}
+
+func (s *Service) openNew(ctx context.Context, q *events.OpenJob) (none jobs.Job, err error) {
+	policy, err := s.policyOf(ctx, q)
+	if err != nil {
+		return none, err
+	}
+	if err := s.roomFor(ctx); err != nil {
+		return none, err
+	}
+	return s.Jobs.Open(ctx, q.Queue, q.Job, jobs.Options{
+		Policy: policy, Description: q.Description, InputSHA256: q.InputSHA256, Fixes: q.Fixes,
+	})
+}
+
+// roomFor tells whether a new job may be opened.
+func (s *Service) roomFor(ctx context.Context) error {
+	if s.room.Full(ctx) {
+		return refusal(events.APIBusFull, "the rows stream is above 80 %%: no new jobs are opened; forget completed jobs (batchbus forget) or raise its limit (batchbus setup --grow --max-store BYTES)")
+	}
+	return nil
 }
 
 // checkNames checks the names of a job that need not exist.
@@ -82,10 +92,9 @@ func checkLink(fixes *events.JobRef) error {
 	return nil
 }
 
-func checkOptions(q *events.OpenJob, p *events.Policy) error {
+// checkOptions looks at what is no field of a policy, and at the shape of the others.
+func checkOptions(q *events.OpenJob) error {
 	switch _, err := hex.DecodeString(q.InputSHA256); {
-	case q.Window != "" && !slices.Contains(p.Windows, q.Window):
-		return refusal(events.APIBadRequest, "window %.20q is not one of %v", q.Window, p.Windows)
 	case len(q.DefaultModel) > rows.DefaultMaxModelBytes:
 		return refusal(events.APIBadRequest, "default_model has more than %d bytes", rows.DefaultMaxModelBytes)
 	case len(q.Description) > maxDescriptionBytes:
@@ -108,6 +117,13 @@ func differs(q *events.OpenJob, j *events.Job) error {
 			return refusal(events.APIConflict, "job %s is there already, with %s %q and not %q: choose another name",
 				j.Job, option.name, option.has, option.wanted)
 		}
+	}
+	wanted, err := queues.Overlay(j.Policy, q.Policy)
+	switch {
+	case err != nil:
+		return refusal(events.APIBadRequest, "policy: %v", err)
+	case !bytes.Equal(events.EncodeAPI(events.JobStatus{Policy: wanted}), events.EncodeAPI(events.JobStatus{Policy: j.Policy})):
+		return refusal(events.APIConflict, "job %s is there already, with another policy than %.500s: choose another name", j.Job, q.Policy)
 	}
 	return nil
 }

@@ -40,11 +40,11 @@ func TestARequestInHandIsAnsweredAfterTheStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
 	entered, release := make(chan struct{}), make(chan struct{})
-	stop := r.replicaOf(api.Config{Policy: func(context.Context, string) (events.Policy, error) {
+	stop := r.replicaOf(api.Config{Queues: slowQueues{policy: func() events.Policy {
 		close(entered)
 		<-release
-		return events.DefaultPolicy(), nil
-	}})
+		return events.DefaultPolicy()
+	}}})
 	answered := make(chan error, 1)
 	go func() {
 		_, err := r.client.OpenJob(t.Context(), events.OpenJob{JobRef: events.JobRef{Job: "late"}})
@@ -64,6 +64,14 @@ func TestARequestInHandIsAnsweredAfterTheStop(t *testing.T) {
 	}
 	<-stopped
 }
+
+// slowQueues answer when the test says so.
+type slowQueues struct {
+	api.Queues
+	policy func() events.Policy
+}
+
+func (q slowQueues) Policy(context.Context, string) (events.Policy, error) { return q.policy(), nil }
 
 // answersPing tells whether somebody answers for batchbus.
 func (r *rig) answersPing() bool {

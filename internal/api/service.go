@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/internal/room"
 	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -22,8 +23,8 @@ type Config struct {
 	Bus  *jetstore.Store
 	Jobs *jobs.Store
 	Log  zerolog.Logger // the default says nothing
-	// Policy is the policy of a queue now. Default: [events.DefaultPolicy] for all.
-	Policy func(ctx context.Context, queue string) (events.Policy, error)
+	// Queues are the policies of queues. Default: those on Bus.
+	Queues Queues
 	// RequestTimeout is how long one request may take. Default 20 s; forgetting a job may take ten times as long.
 	RequestTimeout time.Duration
 	// DrainTimeout is how long a request in hand may go on after the stop. Default 10 s.
@@ -45,8 +46,8 @@ func New(c Config) (*Service, error) {
 	if c.Bus == nil || c.Jobs == nil {
 		return nil, errors.New("new control API: no bus or no jobs")
 	}
-	if c.Policy == nil {
-		c.Policy = func(context.Context, string) (events.Policy, error) { return events.DefaultPolicy(), nil }
+	if c.Queues == nil {
+		c.Queues = queues.New(c.Bus, 0)
 	}
 	if c.RequestTimeout <= 0 {
 		c.RequestTimeout = 20 * time.Second
@@ -66,7 +67,7 @@ func (s *Service) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	service, err := micro.AddService(s.Bus.JetStream().Conn(), micro.Config{
-		Name: events.APIService, Version: version, Description: "Control of batchbus: opens, seals, shows, cancels and forgets jobs, and ends holds.",
+		Name: events.APIService, Version: version, Description: "Control of batchbus: opens, seals, shows, cancels, retries and forgets jobs, ends holds, and keeps the policies of queues.",
 		ErrorHandler: func(_ micro.Service, err *micro.NATSError) { s.Log.Warn().Err(err).Msg("control API") },
 	})
 	if err != nil {

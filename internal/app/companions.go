@@ -8,6 +8,7 @@ import (
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/keep"
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/internal/submitter/files"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 )
@@ -29,7 +30,10 @@ func withAPI(d *deps, service Service, err error) (Service, error) {
 		return nil, err
 	}
 	bus := d.bus.Probed(d.options.Failpoints.Probe(failpoint.ServiceAPI))
-	answers, err := api.New(api.Config{Bus: bus, Jobs: jobs.New(bus), Log: d.log("api"), DrainTimeout: d.options.Settings.DrainTimeout})
+	settings := d.options.Settings
+	answers, err := api.New(api.Config{
+		Bus: bus, Jobs: jobs.New(bus), Queues: queues.New(bus, settings.Linger), Log: d.log("api"), DrainTimeout: settings.DrainTimeout,
+	})
 	if err != nil {
 		return nil, err
 	}

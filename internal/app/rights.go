@@ -49,10 +49,11 @@ func common() []Right {
 	), Right{Subscribe, "_INBOX.>"})
 }
 
-// answers is what the replicas of the control API need beside: to be asked and to answer, to pass seals and cancels on, and to erase.
+// answers is what the replicas of the control API need beside: to be asked and to answer, to pass rows, seals and cancels on, to put the
+// policies of queues, and to erase.
 func answers() []Right {
 	return append(publish(
-		"_INBOX.>", "batchbus.requests.>", "batchbus.deadletters.>", "$O.batchbus_objects.>",
+		"_INBOX.>", "batchbus.requests.>", "batchbus.deadletters.>", "$O.batchbus_objects.>", jetstore.QueueSubject("*"),
 		purge(jetstore.StreamRows), purge(jetstore.StreamResults), purge(jetstore.StreamDeadletters), purge(jetstore.StreamObjects),
 	), Right{Subscribe, "batchbus.api.>"}, Right{Subscribe, "$SRV.>"})
 }

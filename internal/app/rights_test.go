@@ -148,6 +148,10 @@ func askAll(ctx context.Context, t *testing.T, nc *nats.Conn) {
 			{events.APIJobsCancel, `{"job":"other"}`},
 			{events.APIJobsResume, `{"job":"other"}`},
 			{events.APIJobsResume, `{}`},
+			{events.APIQueuesPut, `{"queue":"night","policy":{"window":"1h"}}`},
+			{events.APIQueuesGet, `{"queue":"night"}`},
+			{events.APIQueuesList, `{}`},
+			{events.APIQueuesPut, `{"queue":"night","policy":{}}`},
 		} {
 			if code := call(c[0], c[1]); code != "" {
 				t.Errorf("%s %s: %s", c[0], c[1], code)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
@@ -67,6 +68,7 @@ type deps struct {
 	nc      *nats.Conn
 	bus     *jetstore.Store
 	jobs    *jobs.Store
+	queues  *queues.Store
 	busID   string
 }
 
@@ -111,7 +113,7 @@ func open(ctx context.Context, o *Options, nc *nats.Conn, name string, first boo
 	if err != nil {
 		return nil, err
 	}
-	return &deps{options: o, nc: nc, bus: bus, jobs: jobs.New(bus), busID: busID}, nil
+	return &deps{options: o, nc: nc, bus: bus, jobs: jobs.New(bus), queues: queues.New(bus, o.Settings.Linger), busID: busID}, nil
 }
 
 // log is the logger of one service.

@@ -57,7 +57,7 @@ func buildIngest(d *deps) (Service, error) {
 	s := d.options.Settings
 	return ingest.New(ingest.Config{
 		Bus: d.bus, Jobs: d.jobs, Log: d.log(Ingest), Observe: d.observe, SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
-		Policies: ingest.DefaultPolicies{Window: s.Linger},
+		Policies: d.queues,
 	})
 }
 
@@ -74,7 +74,7 @@ func buildCollector(d *deps) (Service, error) {
 func buildSubmitter(d *deps) (Service, error) {
 	s, log := d.options.Settings, d.log(Submitter)
 	planner, err := plan.New(plan.Config{
-		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe,
+		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe, Policy: d.queues.Policy,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout, HandoffDelay: d.options.HandoffDelay,
 	})
 	if err != nil {

@@ -103,6 +103,7 @@ func submitterTable() []Entry {
 // again: every request is idempotent.
 func apiTable() []Entry {
 	return []Entry{
+		{"api.commit.queue", "the policy of a queue", askedAgain + " and the record is found as it is wanted"},
 		{"api.commit.job.opened", "the job's state with its policy", askedAgain + " and the job is found open"},
 		{"api.publish.seal_request", "a request to seal, or to cancel, at the end of the job's subject", askedAgain + "; a second seal means nothing"},
 		{"api.commit.batch.adopting", "the wish to adopt a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},

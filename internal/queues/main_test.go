@@ -3,7 +3,7 @@ package queues_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/batchbus/batchbus/pkg/jetstore/jetstoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { jetstoretest.Verify(m) }

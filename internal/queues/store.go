@@ -2,7 +2,6 @@ package queues
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -116,8 +115,8 @@ func (s *Store) From(ctx context.Context, from uint64) iter.Seq2[Queue, error] {
 // Put replaces the queue's record by the given fields, a JSON object, or {} for the default policy, and returns the queue as it is then.
 // Expect is the revision that is replaced; nil: whichever there is. What equals the default is left out of the record.
 //
-// [ErrFaults], [ErrRevision]: nothing was stored. After another error it may be stored: read the queue, or put it again. It is idempotent
-// without a revision.
+// [ErrFaults], [ErrRevision]: nothing was stored. After another error it may be stored: put it again. It is idempotent: a record that is
+// there already is no conflict.
 func (s *Store) Put(ctx context.Context, queue string, fields []byte, expect *uint64) (Queue, error) {
 	text, err := checked(fields)
 	if err != nil {
@@ -128,10 +127,10 @@ func (s *Store) Put(ctx context.Context, queue string, fields []byte, expect *ui
 		switch {
 		case err != nil:
 			return have, err
+		case have.Record == nil && text == nil, have.Record != nil && have.Fault == nil && string(have.Record) == string(text):
+			return have, nil // a try whose answer was lost, perhaps
 		case expect != nil && *expect != have.Revision:
 			return have, fmt.Errorf("queue %s: %w: it is of revision %d and not %d", queue, ErrRevision, have.Revision, *expect)
-		case have.Record == nil && text == nil, have.Record != nil && have.Fault == nil && string(have.Record) == string(text):
-			return have, nil
 		}
 		change := jetstore.Change{Subject: jetstore.QueueSubject(queue), Value: text, Expect: have.Revision}
 		if text == nil {
@@ -172,20 +171,4 @@ func checkLinger(p *events.Policy) error {
 		return errors.New("linger_seconds: a queue has no length of rolling windows of its own yet: ingest's --linger sets it for all queues")
 	}
 	return nil
-}
-
-// OfJob is the policy of a job that opens with options of its own: fields of the queue's policy, a JSON object. [ErrFaults] when the outcome
-// has faults. It is pure.
-func OfJob(p events.Policy, fields json.RawMessage) (events.Policy, error) {
-	out, err := Overlay(p, fields)
-	if err == nil && out.LingerSeconds != p.LingerSeconds {
-		err = errors.New("linger_seconds: it is a queue's and not a job's")
-	}
-	if err == nil {
-		err = Check(&out)
-	}
-	if err != nil {
-		return p, fmt.Errorf("%w: %w", ErrFaults, err)
-	}
-	return out, nil
 }

@@ -118,6 +118,9 @@ func TestAWriterThatReadAnOlderRecordIsRefused(t *testing.T) {
 	if _, err := s.Put(t.Context(), "night", []byte(`{"key":"b"}`), &none); !errors.Is(err, queues.ErrRevision) {
 		t.Errorf("over a record that it has not read: %v", err)
 	}
+	if again, err := s.Put(t.Context(), "night", []byte(`{"window":"1h"}`), &none); err != nil || again.Revision != first.Revision {
+		t.Errorf("the same once more, as after an answer that was lost: %+v, %v", again, err)
+	}
 	if _, err := s.Put(t.Context(), "night", []byte(`{"key":"c"}`), &first.Revision); err != nil {
 		t.Error(err)
 	}

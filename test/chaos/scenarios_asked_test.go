@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -22,16 +23,19 @@ func asked() []scenario {
 
 func ref(job string) events.JobRef { return events.JobRef{Queue: rig.Queue, Job: job} }
 
-// askedJob: one job is opened, sealed and forgotten, another one cancelled.
+// askedJob: the queue's policy is changed, one job is opened, sealed and forgotten, another one cancelled.
 func askedJob() scenario {
 	return scenario{
 		name: "asked",
 		madeFor: []failpoint.Point{
-			"api.commit.job.opened", "api.publish.seal_request", "api.commit.job.forgotten", "api.purge.rows", "api.purge.results",
+			"api.commit.queue", "api.commit.job.opened", "api.publish.seal_request", "api.commit.job.forgotten", "api.purge.rows", "api.purge.results",
 			"api.purge.deadletters", "api.delete.object", "api.purge.object",
 		},
 		run: func(w *world) {
 			ctx := w.t.Context()
+			w.asked("put", func() error {
+				return second(w.Client.PutQueue(ctx, events.PutQueue{Queue: rig.Queue, Policy: json.RawMessage(`{"keep_rows_seconds":600000}`)}))
+			})
 			w.asked("open", func() error { return second(w.Client.OpenJob(ctx, events.OpenJob{JobRef: ref("asked")})) })
 			w.publish("asked", rows("row", "m", 4)+noRow)
 			w.asked("seal", func() error { return second(w.Client.SealJob(ctx, events.SealJob{JobRef: ref("asked")})) })
