@@ -9,7 +9,7 @@ import (
 
 // PriceFlags is the flag for a price table.
 type PriceFlags struct {
-	Prices string `placeholder:"FILE" help:"JSON file with the prices of models, by which each result gets its cost: see examples/prices.json. Default: results have no cost; when simulated, one that says so."`
+	Prices string `placeholder:"FILE" help:"JSON file with the prices of models, by which each result gets its cost: see examples/prices.json. Default: none; when simulated, prices that say so."`
 }
 
 // Table reads the table that the flag names; nil, which knows no price, when it names none.
