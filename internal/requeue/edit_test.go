@@ -50,8 +50,10 @@ func TestAMemberIsSetAndAllOtherBytesStay(t *testing.T) {
 func TestWhatCannotBeSetIsAFindingOfItsRow(t *testing.T) {
 	t.Parallel()
 	all := []requeue.Row{
-		{Line: []byte(line("good", "m")), Number: 1}, {Line: []byte(`{"custom_id":"broken",}`), Number: 2},
-		{Line: []byte(strings.Replace(line("list", "m"), "1E5", "[7]", 1)), Number: 3}, {Lost: "purged", Number: 4},
+		{Line: []byte(line("good", "m")), Number: 1},
+		{Line: []byte(`{"custom_id":"broken",}`), Number: 2},
+		{Line: []byte(strings.Replace(line("list", "m"), "1E5", "[7]", 1)), Number: 3},
+		{Lost: "purged", Number: 4},
 		{Line: []byte(`{"body":{"input":7}}`), Number: 5},
 	}
 	var changed []requeue.Row

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,8 @@ func ParsePath(text string) ([]string, error) {
 		}
 	}
 	path = append(path, name.String())
-	for _, name := range path {
-		if name == "" {
-			return nil, fmt.Errorf("read path %q: %w", text, ErrPath)
-		}
+	if slices.Contains(path, "") {
+		return nil, fmt.Errorf("read path %q: %w", text, ErrPath)
 	}
 	return path, nil
 }
