@@ -75,7 +75,7 @@ func askedQueue() scenario {
 // askedHold: a batch is held since the provider refuses it for no row's fault, and resumed by a person.
 func askedHold() scenario {
 	return scenario{
-		name: "refused", madeFor: []failpoint.Point{"api.commit.batch.resumed"},
+		name: "forbidden", madeFor: []failpoint.Point{"api.commit.batch.resumed"},
 		plays: func() []role {
 			return []role{{name: "forbidden", calls: callCreate, times: 1, play: refuse(http.StatusForbidden, "Insufficient permissions")}}
 		},
