@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -55,21 +56,48 @@ func (a *auditCommand) run(ctx context.Context, env app.Env) (int, error) {
 	})
 }
 
-// provider is the client to ask; nil when nobody is to be asked.
+// provider is whom to ask, by every key that is configured; nil when nobody is to be asked.
 func (a *auditCommand) provider(env app.Env) (audit.Provider, error) {
 	if !a.Provider {
 		return nil, nil //nolint:nilnil // the nil one is not asked
 	}
-	keys, err := app.LoadKeys(env.Lookup)
+	keys, err := app.LoadKeys(env)
 	if err != nil {
 		return nil, err
 	}
-	key, known := keys[app.DefaultKey]
-	if !known {
+	if len(keys) == 0 {
 		return nil, fmt.Errorf("--provider: no API key: set %s or %s", app.EnvKey, app.EnvKeyFile)
 	}
-	client, err := doubleword.New(doubleword.Config{BaseURL: strings.TrimRight(a.ProviderURL, "/"), Key: key})
-	return client, flagError("--provider-url", err)
+	var asked accounts
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		client, err := doubleword.New(doubleword.Config{BaseURL: strings.TrimRight(a.ProviderURL, "/"), Key: keys[name]})
+		if err != nil {
+			return nil, flagError("--provider-url", err)
+		}
+		asked = append(asked, client)
+	}
+	return asked, nil
+}
+
+// accounts are the provider by several API keys, each of which may see other batches.
+type accounts []*doubleword.Client
+
+// AllBatches yields what any of the keys shows, each batch once.
+func (a accounts) AllBatches(ctx context.Context, q doubleword.BatchQuery) iter.Seq2[doubleword.Batch, error] {
+	return func(yield func(doubleword.Batch, error) bool) {
+		seen := make(map[string]bool)
+		for _, client := range a {
+			for b, err := range client.AllBatches(ctx, q) {
+				if err == nil && seen[b.ID] {
+					continue
+				}
+				seen[b.ID] = true
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // one audits the job; a name that no job has may be a batch's id at the provider, which the control API knows.

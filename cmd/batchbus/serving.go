@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -37,7 +38,7 @@ type servingFlags struct {
 
 // local checks the flags, and returns what they say and every fault.
 func (f *servingFlags) local(env app.Env, dir string, store storeFlags) (o app.LocalOptions, faults []error) {
-	keys, err := app.LoadKeys(env.Lookup)
+	keys, err := app.LoadKeys(env)
 	log, logErr := newLog(env.Stderr, f.LogLevel)
 	table, priceErr := f.Table()
 	faults = append(faults, err, logErr, priceErr, f.CheckSimulator(), f.CheckTimes())
@@ -118,21 +119,30 @@ func serveOn(ctx context.Context, local *app.Local, work func(context.Context, *
 	return code, errors.Join(err, <-done)
 }
 
-// preflight asks a real provider whether it is there and takes the key, before anything is published.
+// preflight asks a real provider whether it is there and takes the keys, before anything is published.
 func preflight(ctx context.Context, o *app.LocalOptions) error {
 	if o.Simulate {
 		return nil
 	}
-	provider, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: o.Keys[app.DefaultKey]})
+	for _, name := range slices.Sorted(maps.Keys(o.Keys)) {
+		if err := checkKey(ctx, o, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkKey(ctx context.Context, o *app.LocalOptions, name string) error {
+	provider, err := doubleword.New(doubleword.Config{BaseURL: o.BaseURL, Key: o.Keys[name]})
 	if err != nil {
-		return err
+		return fmt.Errorf("check key %q: %w", name, err)
 	}
 	_, err = provider.Models(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case doubleword.RefusalOf(err) == doubleword.RefusedKey:
-		return fmt.Errorf("the provider refuses the API key; nothing was published: check %s: %w", app.EnvKey, err)
+		return fmt.Errorf("the provider refuses the API key; nothing was published: check %s: %w", app.KeyVariable(name), err)
 	case doubleword.ClassOf(err) == doubleword.Permanent:
 		return fmt.Errorf("%s does not answer as a batch provider; nothing was published: does --provider-url end in /v1? %w", o.BaseURL, err)
 	default:

@@ -1,9 +1,11 @@
 package app_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,57 @@ func lookup(env map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
+	}
+}
+
+// environment is a map as a process has it.
+func environment(env map[string]string) app.Env {
+	return app.Env{Lookup: lookup(env), Names: func() []string { return slices.Collect(maps.Keys(env)) }}
+}
+
+func TestSeveralKeysHaveNames(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "key")
+	ok(t, os.WriteFile(path, []byte("sk-eu\n"), 0o600))
+	env := map[string]string{
+		app.EnvKey: "sk-main", "DOUBLEWORD_API_KEY_NIGHT": "sk-night", "DOUBLEWORD_API_KEY_NIGHT_EU_FILE": path, "DOUBLEWORD_API_KEY_EMPTY": " ",
+		"DOUBLEWORD_API_KEYS": "sk-other", "DOUBLEWORD_API_URL": "x", "PATH": "/bin",
+	}
+	keys, err := app.LoadKeys(environment(env))
+	ok(t, err)
+	want := map[string]doubleword.Secret{
+		"default": doubleword.NewSecret("sk-main"), "night": doubleword.NewSecret("sk-night"), "night_eu": doubleword.NewSecret("sk-eu"),
+	}
+	if !reflect.DeepEqual(keys, want) {
+		t.Errorf("%v", slices.Sorted(maps.Keys(keys)))
+	}
+	delete(env, app.EnvKey)
+	if keys, err = app.LoadKeys(environment(env)); err != nil || len(keys) != 2 {
+		t.Errorf("without a default key: %v, %v", slices.Sorted(maps.Keys(keys)), err)
+	}
+	for _, name := range []string{"default", "night", "night_eu"} {
+		if variable := app.KeyVariable(name); env[variable] == "" && env[variable+"_FILE"] == "" && variable != app.EnvKey {
+			t.Errorf("%s: %s", name, variable)
+		}
+	}
+}
+
+func TestNamesThatNoKeyCanHaveAreRefused(t *testing.T) {
+	t.Parallel()
+	for variable, part := range map[string]string{
+		"DOUBLEWORD_API_KEY_DEFAULT": "default key is in", "DOUBLEWORD_API_KEY_DEFAULT_FILE": "default key is in",
+		"DOUBLEWORD_API_KEY_FILE_FILE": `called "file"`, "DOUBLEWORD_API_KEY_NIGHT_FILE_FILE": `called "night_file"`,
+		"DOUBLEWORD_API_KEY_": "letters, digits", "DOUBLEWORD_API_KEY__FILE": "letters, digits", "DOUBLEWORD_API_KEY_A.B": "letters, digits",
+		"DOUBLEWORD_API_KEY_NIGHT_FILE": "DOUBLEWORD_API_KEY_NIGHT_FILE", // which is not there
+	} {
+		_, err := app.LoadKeys(environment(map[string]string{variable: "sk-secret", app.EnvKey: "sk-secret"}))
+		if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "sk-secret") {
+			t.Errorf("%s: %v", variable, err)
+		}
+	}
+	_, err := app.LoadKeys(environment(map[string]string{"DOUBLEWORD_API_KEY_NIGHT": "sk-secret", "DOUBLEWORD_API_KEY_night": "sk-secret", "DOUBLEWORD_API_KEY_DEFAULT": "sk-secret"}))
+	if err == nil || !strings.Contains(err.Error(), "set one") || !strings.Contains(err.Error(), "default key is in") || strings.Contains(err.Error(), "sk-secret") {
+		t.Errorf("two faults: %v", err)
 	}
 }
 
@@ -48,7 +101,7 @@ func TestKeysAreReadFromOnePlace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			keys, err := app.LoadKeys(lookup(c.env))
+			keys, err := app.LoadKeys(environment(c.env))
 			if (err == nil) != (c.err == "") {
 				t.Fatal(err)
 			}

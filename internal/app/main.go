@@ -76,7 +76,7 @@ func (f *serviceFlags) run(ctx context.Context, env Env, services []string) erro
 
 // options are what the flags and the environment say, or all that is wrong with them.
 func (f *serviceFlags) options(env Env, services []string) (Options, error) {
-	keys, keyErr := LoadKeys(env.Lookup)
+	keys, keyErr := LoadKeys(env)
 	level, levelErr := zerolog.ParseLevel(f.LogLevel)
 	if levelErr != nil {
 		levelErr = fmt.Errorf("--log-level: %q is not debug, info, warn or error", f.LogLevel)
