@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/batchbus/batchbus/internal/audit"
+	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -42,6 +43,7 @@ func (d *day) judge() {
 		d.t.Error("nobody had to resume anything: the credit did not run out")
 	}
 	d.judgeLedger(d.sim.Ledger())
+	d.judgeBills()
 }
 
 func (d *day) judgeJob(name string, rows int) {
@@ -55,6 +57,9 @@ func (d *day) judgeJob(name string, rows int) {
 	got := d.readResults(name)
 	if len(got) != rows || j.Totals.Rows != rows {
 		d.t.Errorf("%s has %d results and %d rows in its totals, want %d", name, len(got), j.Totals.Rows, rows)
+	}
+	if cost := costOf(d, got); cost != j.Totals.Cost {
+		d.t.Errorf("%s cost %s by its results and %s by its totals", name, cost, j.Totals.Cost)
 	}
 	report, err := audit.Job(d.t.Context(), audit.Config{Bus: d.Store, Jobs: d.jobs}, queue, name)
 	if err != nil || report.Verdict != audit.Proven {
@@ -80,6 +85,54 @@ func (d *day) readResults(name string) map[string]events.Result {
 		all[r.CustomID] = r
 	}
 	return all
+}
+
+// costOf is what results cost by the prices of a token, five and twenty hundredths of a millionth; what each of them says must be its part.
+func costOf(d *day, results map[string]events.Result) (sum events.Money) {
+	d.t.Helper()
+	const input, output = 5 * events.MoneyUnit / 100 / 1e6, 20 * events.MoneyUnit / 100 / 1e6
+	for id, r := range results {
+		if r.Usage == nil {
+			continue
+		}
+		cost := input.Times(r.Usage.PromptTokens).Plus(output.Times(r.Usage.CompletionTokens))
+		if r.Cost == nil || r.Cost.Amount != cost.String() {
+			d.t.Errorf("%s cost %+v, want %s", id, r.Cost, cost)
+		}
+		sum = sum.Plus(cost)
+	}
+	return sum
+}
+
+// judgeBills compares what the batches say they were billed with what the provider says when all is over. It may be less where its analytics
+// were late, or where somebody had rows run again afterwards: and nowhere more.
+func (d *day) judgeBills() {
+	d.t.Helper()
+	d.set(nil)
+	client, err := doubleword.New(doubleword.Config{BaseURL: "http://localhost/v1", Key: doubleword.NewSecret("judge"), Transport: d.way})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	less := 0
+	for b, err := range d.jobs.AllBatches(d.t.Context()) {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if b.ProviderBatchID == "" || b.Billed == nil {
+			continue
+		}
+		said, err := client.Analytics(d.t.Context(), b.ProviderBatchID)
+		amount, wrong := events.ParseMoney(said.Cost)
+		if err != nil || wrong != nil || *b.Billed > amount {
+			d.t.Errorf("%s says it was billed %s, the provider %q: %v", b.StateKey(), b.Billed, said.Cost, err)
+		}
+		if *b.Billed < amount {
+			less++
+		}
+	}
+	if most := lateBills + retriedBatches; less > most {
+		d.t.Errorf("%d batches say less than they were billed, want %d at most", less, most)
+	}
 }
 
 // tellBatches says what the batches of a job that is not done wait for.

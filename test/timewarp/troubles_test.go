@@ -8,6 +8,11 @@ import (
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 )
 
+const (
+	retriedBatches = 3 // that somebody at the provider's dashboard has run again
+	lateBills      = 5 // batches whose bill is not whole when they end
+)
+
 // troubledProvider is a provider that has every fault, each at a low rate, and that pays a row a minute in each batch.
 func troubledProvider(seed uint64) simulator.Config {
 	return simulator.Config{
@@ -68,8 +73,8 @@ func ofSomeBatches(random *rand.Rand) []simulator.Fault {
 		{Kind: simulator.FaultRetriedRow, Share: 0.1, Count: 2},
 		{Kind: simulator.FaultCreditOut, Rows: 4},
 		{Kind: simulator.FaultLateAfterCancel, Rows: 2, Delay: 20 * time.Minute, Count: -1},
-		{Kind: simulator.FaultOperatorRetry, Delay: 5 * time.Minute, Count: 3},
-		{Kind: simulator.FaultAnalyticsLag, Delay: 10 * time.Minute, Count: 20},
+		{Kind: simulator.FaultOperatorRetry, Delay: 5 * time.Minute, Count: retriedBatches},
+		{Kind: simulator.FaultAnalyticsLag, Delay: 10 * time.Minute, Count: lateBills},
 	}
 	for i := range all {
 		if all[i].Count >= 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -96,6 +97,7 @@ func (w *world) options() app.Options {
 		Transport: w.way,
 		Topology:  jetstore.Settings{KeepSizes: true},
 		Settings:  settings,
+		Prices:    prices.Simulated(),
 		Log:       zerolog.Nop(),
 	}
 }
