@@ -30,6 +30,7 @@ type commands struct {
 	Resume      resumeCommand      `cmd:"" help:"End holds whose cause is gone: of a job, of one batch, or all of a queue that is out of credit."`
 	Batch       batchCommand       `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
 	List        listCommand        `cmd:"" help:"List the jobs."`
+	Queues      queuesCommand      `cmd:"" help:"Look at the policies of queues, and change them."`
 	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
 	Deadletters deadlettersCommand `cmd:"" help:"Look at what was refused, publish it anew, delete it."`
 	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`

@@ -105,7 +105,17 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// inspectAll looks at every file, and refuses a set without a single valid row.
+// noValidRowError is returned when no row of a set can be sent.
+type noValidRowError struct {
+	text string
+	// open says that the queue's policy may still make one valid: it can fill in a model, or allow more urls.
+	open bool
+}
+
+// Error says which row was the first.
+func (e *noValidRowError) Error() string { return e.text }
+
+// inspectAll looks at every file, and refuses a set without a single valid row, which is a [*noValidRowError] beside the inputs.
 func inspectAll(paths []string, rules *rowRules) ([]input, error) {
 	var inputs []input
 	var faults []error
@@ -122,14 +132,20 @@ func inspectAll(paths []string, rules *rowRules) ([]input, error) {
 		return nil, fmt.Errorf("%s: no rows: the input is empty", paths[0])
 	}
 	if valid == 0 {
-		first := inputs[0]
-		for _, in := range inputs {
-			if len(in.faults) > 0 {
-				first = in
-				break
-			}
-		}
-		return nil, fmt.Errorf("no valid row among %d; nothing was published. The first: %s", total, describe(first.path, first.faults[0]))
+		return inputs, noValidRow(inputs, total)
 	}
 	return inputs, nil
+}
+
+func noValidRow(inputs []input, total int) *noValidRowError {
+	none := &noValidRowError{}
+	for _, in := range inputs {
+		for _, f := range in.faults {
+			if none.text == "" {
+				none.text = fmt.Sprintf("no valid row among %d; nothing was published. The first: %s", total, describe(in.path, f))
+			}
+			none.open = none.open || f.fault.Code == rows.CodeMissingModel || f.fault.Code == rows.CodeURLNotAllowed
+		}
+	}
+	return none
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
@@ -15,12 +16,16 @@ const jobNameChars = 26
 
 // jobName is the default name of a run: a function of everything that makes its answers, so that the same command finds its own job
 // again, and a simulated run is never taken for a real one.
-func jobName(inputs []input, queue string, p *events.Policy, provider string) string {
+func jobName(inputs []input, queue string, p *events.Policy, options []byte, provider string) string {
 	sum := sha256.New()
 	for _, in := range inputs {
 		fmt.Fprintf(sum, "file %s\n", in.digest)
 	}
-	fmt.Fprintf(sum, "queue %s\nwindow %s\ndefault_model %q\nmodel %q\nprovider %q\n", queue, p.Window, p.DefaultModel, p.Model, provider)
+	window := cmp.Or(p.Window, events.DefaultPolicy().Window) // as it always was for those who name none
+	fmt.Fprintf(sum, "queue %s\nwindow %s\ndefault_model %q\nmodel %q\nprovider %q\n", queue, window, p.DefaultModel, p.Model, provider)
+	if len(options) > 0 {
+		fmt.Fprintf(sum, "options %s\n", options)
+	}
 	name := base32.StdEncoding.EncodeToString(sum.Sum(nil))[:jobNameChars]
 	return "run-" + strings.ToLower(name)
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,10 +19,11 @@ import (
 type jobFlags struct {
 	Files []string `arg:"" name:"file" help:"JSONL files of rows, one request a line."`
 
-	Job         string `help:"Name of the job. Default: a digest of the files and settings, so that the same command resumes."`
-	Queue       string `default:"default" help:"Queue that the job belongs to."`
-	Window      string `default:"24h" help:"Completion window: 24h or 1h."`
-	Model       string `help:"Model for rows that name none."`
+	Job    string `help:"Name of the job. Default: a digest of the files and settings, so that the same command resumes."`
+	Queue  string `default:"default" help:"Queue that the job belongs to."`
+	Window string `help:"Completion window: 24h or 1h. Default: the queue's, 24h."`
+	Model  string `help:"Model for rows that name none. Default: the queue's."`
+	optionFlags
 	Description string `help:"Free text kept with the job."`
 
 	FullTimeout time.Duration `default:"2m" help:"Give up when the bus has refused everything for so long for want of room; 0: wait for ever. The same command goes on then."`
@@ -31,7 +35,9 @@ type submission struct {
 	inputs      []input
 	rows        int
 	id          jobID
-	policy      events.Policy
+	policy      events.Policy   // what is known of it before the queue is asked
+	options     json.RawMessage // fields of the policy that the flags set; nil: none
+	doubt       error           // no row is valid unless the queue's policy makes one so
 	description string
 	startedAt   time.Time
 	begun       bool // the job is open: from here on something may be published
@@ -47,7 +53,12 @@ func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*su
 	s.policy.DefaultModel = f.Model
 	faults = append(faults, f.check(&s.policy)...)
 	s.policy.Window = f.Window
+	options, err := f.fields()
+	s.options, faults = options, append(faults, err)
 	inputs, err := inspectAll(f.Files, rulesOf(&s.policy))
+	if none, ok := errors.AsType[*noValidRowError](err); ok && none.open {
+		s.doubt, err = none, nil
+	}
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
@@ -56,7 +67,7 @@ func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*su
 		s.rows += in.rows
 	}
 	if s.id = (jobID{f.Queue, f.Job}); f.Job == "" {
-		s.id.job = jobName(inputs, f.Queue, &s.policy, provider)
+		s.id.job = jobName(inputs, f.Queue, &s.policy, s.options, provider)
 	}
 	return s, nil
 }
@@ -73,7 +84,7 @@ func (f *jobFlags) check(p *events.Policy) (faults []error) {
 			faults = append(faults, fmt.Errorf("--job: names that begin with %q are batchbus's own", events.RollingPrefix))
 		}
 	}
-	if !slices.Contains(p.Windows, f.Window) {
+	if f.Window != "" && !slices.Contains(p.Windows, f.Window) {
 		faults = append(faults, fmt.Errorf("--window: %q is not one of %v", f.Window, p.Windows))
 	}
 	return faults
@@ -97,9 +108,12 @@ func (s *submission) announce(where string) {
 
 // open opens the job, or finds it as it was left.
 func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStatus, error) {
+	if err := s.settleDoubt(ctx, c); err != nil {
+		return events.JobStatus{}, err
+	}
 	job, err := c.OpenJob(ctx, events.OpenJob{
 		JobRef: events.JobRef{Queue: s.id.queue, Job: s.id.job}, Window: s.policy.Window, DefaultModel: s.policy.DefaultModel,
-		Description: s.description, InputSHA256: inputDigest(s.inputs),
+		Description: s.description, InputSHA256: inputDigest(s.inputs), Policy: s.options,
 	})
 	if err != nil {
 		return job, explain(err)
@@ -108,6 +122,9 @@ func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStat
 		return job, fmt.Errorf("job %s was forgotten, and with it its results: choose another --job", job.Job)
 	}
 	s.begun = true
+	if !reflect.DeepEqual(rulesOf(&job.Policy), rulesOf(&s.policy)) {
+		say(s.env, "note: queue %s has a policy of its own for rows, which decides what is a bad row: batchbus queues get %s", s.id.queue, s.id.queue)
+	}
 	switch {
 	case job.State == events.JobCompleted:
 		say(s.env, "the job is complete already: nothing is sent")
@@ -115,6 +132,24 @@ func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStat
 		say(s.env, "resuming the job opened %s", job.OpenedAt.Local().Format(time.DateTime))
 	}
 	return job, nil
+}
+
+// settleDoubt asks for the queue's policy when it decides whether there is a valid row at all.
+func (s *submission) settleDoubt(ctx context.Context, c *client.Client) error {
+	if s.doubt == nil {
+		return nil
+	}
+	queue, err := c.Queue(ctx, s.id.queue)
+	if err != nil {
+		return explain(err)
+	}
+	queue.Policy.DefaultModel = cmp.Or(s.policy.DefaultModel, queue.Policy.DefaultModel)
+	paths := make([]string, len(s.inputs))
+	for i := range s.inputs {
+		paths[i] = s.inputs[i].path
+	}
+	_, err = inspectAll(paths, rulesOf(&queue.Policy))
+	return err
 }
 
 // whatNow is what became of a submission that was stopped.

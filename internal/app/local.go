@@ -129,6 +129,9 @@ func (l *Local) simulate(o *LocalOptions) (err error) {
 	}()
 	l.options.BaseURL = "http://" + listener.Addr().String() + "/v1"
 	l.options.Keys = map[string]doubleword.Secret{DefaultKey: doubleword.NewSecret("simulated")}
+	for name := range o.Keys { // a queue may name one, and none of them is shown to the simulator
+		l.options.Keys[name] = doubleword.NewSecret("simulated")
+	}
 	return nil
 }
 

@@ -107,3 +107,27 @@ func valueOf(t reflect.Type, text string) (any, error) {
 	}
 	return value.Elem().Interface(), nil
 }
+
+// Values are the fields of a JSON object by their names, those of objects within by names such as retry.on, each as it is written.
+func Values(object []byte) (map[string]string, error) {
+	values := make(map[string]string)
+	if len(object) == 0 {
+		return values, nil
+	}
+	return values, addValues(values, "", object)
+}
+
+func addValues(values map[string]string, prefix string, object []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return fmt.Errorf("read fields: %w", err)
+	}
+	for name, value := range fields {
+		if value[0] != '{' {
+			values[prefix+name] = string(value)
+		} else if err := addValues(values, prefix+name+".", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

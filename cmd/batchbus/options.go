@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/batchbus/batchbus/internal/queues"
+	"github.com/batchbus/batchbus/pkg/events"
+)
+
+// optionFlags are fields of the policy that a job has in the place of its queue's.
+type optionFlags struct {
+	RetryOn       *string `placeholder:"WHAT" help:"Which rows get another try, comma separated: failed (with a passing error), missing_result, expired, cancelled. Default: the queue's, missing_result and expired."`
+	RetryAttempts *int    `placeholder:"N" help:"How often a row is sent in all, 1 to 10. Default: the queue's, 2."`
+	Key           string  `placeholder:"NAME" help:"Name of the API key. Default: the queue's, default."`
+}
+
+// fields are what the flags set, as the control API takes it; nil when that is nothing. All faults are reported.
+func (f *optionFlags) fields() (json.RawMessage, error) {
+	fields := make(map[string]any)
+	var faults []error
+	set := func(name, text string) { faults = append(faults, queues.Set(fields, name, text)) }
+	if f.RetryOn != nil {
+		set("retry.on", *f.RetryOn)
+	}
+	if f.RetryAttempts != nil {
+		set("retry.max_attempts", strconv.Itoa(*f.RetryAttempts))
+	}
+	if f.Key != "" {
+		set("key", f.Key)
+	}
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(fields)
+	policy, overlayErr := queues.Overlay(events.DefaultPolicy(), text)
+	if err := errors.Join(append(faults, err, overlayErr)...); err != nil {
+		return nil, err
+	}
+	return text, flagged(queues.Check(&policy))
+}
+
+// flagged names the flags of fields that are wrong.
+func flagged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.NewReplacer("retry.on: ", "--retry-on: ", "retry.max_attempts: ", "--retry-attempts: ", "key: ", "--key: ").Replace(fmt.Sprint(err)))
+}
