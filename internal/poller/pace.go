@@ -31,7 +31,7 @@ func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 	if b.ETAAt != nil && b.ETAAt.After(now) {
 		wait = min(wait, b.ETAAt.Sub(now))
 	}
-	if b.ExpiresAt != nil && b.ExpiresAt.After(now) {
+	if b.ExpiresAt != nil && !b.ExpiresAt.Before(now) {
 		wait = min(wait, b.ExpiresAt.Sub(now)+time.Second) // it is overdue after that second, not at it
 	}
 	if b.Overdue || b.Hold != nil {
