@@ -139,10 +139,10 @@ func (q *requeueing) lookAtOld(ctx context.Context) error {
 }
 
 func (q *requeueing) lookAtLinked(ctx context.Context) (err error) {
-	if q.linked, err = requeue.FindLinked(ctx, q.bus.Jobs, q.Queue, q.From); err != nil || q.Again {
+	if q.linked, err = requeue.FindLinked(ctx, q.bus.Jobs, requeue.Fixes(), q.Queue, q.From); err != nil || q.Again {
 		return err
 	}
-	return q.linked.Read(ctx, q.bus.Store)
+	return q.linked.Read(ctx, q.bus.Store, nil)
 }
 
 // gather says where the rows come from: the refused ones themselves, or a file that corrects them.
@@ -173,7 +173,7 @@ func (q *requeueing) check(ctx context.Context) (err error) {
 }
 
 func (q *requeueing) choose(ctx context.Context) (err error) {
-	base := requeue.Base(q.From, q.old.Fixes != nil)
+	base := requeue.Fixes().Base(q.From, q.old.Fixes != nil)
 	q.target, err = q.linked.Choose(ctx, q.bus.Jobs, requeue.Queue(q.Queue), base, q.Job, q.plan.Digest)
 	return flagError("--job", err)
 }

@@ -13,6 +13,7 @@ type Options struct {
 	Description string
 	InputSHA256 string
 	Fixes       *events.JobRef
+	Retries     *events.JobRef
 }
 
 // Open returns the job's state, opened now with the given options if there was none. Of two that open it at once one wins, and both
@@ -25,7 +26,7 @@ func (s *Store) Open(ctx context.Context, queue, job string, o Options) (Job, er
 	now := time.Now().UTC()
 	opened := Job{Revision: found.Revision, Job: events.Job{
 		Queue: queue, Job: job, State: events.JobOpen, SinceAt: now, OpenedAt: now,
-		Description: o.Description, InputSHA256: o.InputSHA256, Fixes: o.Fixes, Policy: o.Policy,
+		Description: o.Description, InputSHA256: o.InputSHA256, Fixes: o.Fixes, Retries: o.Retries, Policy: o.Policy,
 	}}
 	change := NewChange(now)
 	change.Job(&opened, events.JobOpened)

@@ -13,5 +13,7 @@
 // So the same requeue given twice, or after a crash in the middle, publishes and pays nothing twice. What was refused between the passes is
 // left for the next time.
 //
+// What a job names another one by is a [Link]: package retry uses the same for rows that failed.
+//
 // In memory are 48 bytes and a map's share for each row, and 17 for each row of the linked jobs.
 package requeue

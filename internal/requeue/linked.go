@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchbus/batchbus/internal/block"
@@ -19,21 +20,22 @@ import (
 // Linked are the jobs that name one job, and the custom_ids that they hold.
 type Linked struct {
 	Jobs []jobs.Job
+	link Link
 	ids  map[[16]byte]uint8
 }
 
 // maxLinked is how many linked jobs are told apart; further ones count as the last.
 const maxLinked = 255
 
-// FindLinked looks for the jobs that name the given one.
-func FindLinked(ctx context.Context, store *jobs.Store, queue, job string) (*Linked, error) {
-	l := &Linked{ids: make(map[[16]byte]uint8)}
+// FindLinked looks for the jobs that name the given one by a link.
+func FindLinked(ctx context.Context, store *jobs.Store, link Link, queue, job string) (*Linked, error) {
+	l := &Linked{link: link, ids: make(map[[16]byte]uint8)}
 	seen := make(map[string]int) // one that changes meanwhile comes twice, the second time as it is then
 	for j, err := range store.Jobs(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("look for linked jobs: %w", err)
 		}
-		if j.Fixes == nil || j.Fixes.Queue != queue || j.Fixes.Job != job {
+		if named := link.Of(&j.Job); named == nil || named.Queue != queue || named.Job != job {
 			continue
 		}
 		key := events.JobKey(j.Queue, j.Name())
@@ -47,8 +49,19 @@ func FindLinked(ctx context.Context, store *jobs.Store, queue, job string) (*Lin
 	return l, nil
 }
 
-// Read reads which custom_ids the linked jobs hold: from their rows, and where these were purged from their results.
-func (l *Linked) Read(ctx context.Context, bus refused.Bus) error {
+// Except leaves a job out of the linked ones.
+func (l *Linked) Except(queue, job string) {
+	l.Jobs = slices.DeleteFunc(l.Jobs, func(j jobs.Job) bool { return j.Queue == queue && j.Name() == job })
+}
+
+// Read reads which custom_ids the linked jobs hold: from their rows, and where these were purged from their results. Of those that only does not
+// want nothing is remembered; nil wants all.
+func (l *Linked) Read(ctx context.Context, bus refused.Bus, only func(id [16]byte) bool) error {
+	note := func(id [16]byte, index uint8) {
+		if only == nil || only(id) {
+			l.ids[id] = index
+		}
+	}
 	for i := range l.Jobs {
 		j := &l.Jobs[i]
 		index := uint8(min(i, maxLinked))
@@ -60,7 +73,7 @@ func (l *Linked) Read(ctx context.Context, bus refused.Bus) error {
 				if err != nil {
 					return fmt.Errorf("read rows of linked job: %w", err)
 				}
-				l.ids[e.ID] = index
+				note(e.ID, index)
 			}
 		}
 		prefix := strings.TrimSuffix(events.ResultsFilter(j.Queue, j.Name()), ">")
@@ -68,7 +81,7 @@ func (l *Linked) Read(ctx context.Context, bus refused.Bus) error {
 			if err != nil {
 				return fmt.Errorf("read results of linked job: %w", err)
 			}
-			l.ids[idOfToken(strings.TrimPrefix(m.Subject, prefix))] = index
+			note(idOfToken(strings.TrimPrefix(m.Subject, prefix)), index)
 		}
 	}
 	return nil
@@ -116,7 +129,7 @@ func (l *Linked) Choose(ctx context.Context, store *jobs.Store, queue, base, wan
 		}
 	}
 	for n := 1; ; n++ {
-		name := Name(base, n)
+		name := l.link.Name(base, n)
 		_, err := store.Job(ctx, queue, name)
 		if errors.Is(err, jetstore.ErrNotFound) {
 			return Target{Queue: queue, Job: name}, nil
@@ -147,5 +160,5 @@ func (l *Linked) named(ctx context.Context, store *jobs.Store, queue, wanted, di
 	case err != nil:
 		return Target{}, err
 	}
-	return Target{}, fmt.Errorf("job %s is there already, and takes up no refused rows of this one: %w", wanted, ErrTaken)
+	return Target{}, fmt.Errorf("job %s is there already, and takes up no rows of this one: %w", wanted, ErrTaken)
 }

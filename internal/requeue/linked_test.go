@@ -45,7 +45,7 @@ func TestTheSameRequeueFindsItsOwnJobAgain(t *testing.T) {
 	if _, err := store.Open(t.Context(), queue, "nightly-fix2", jobs.Options{Policy: events.DefaultPolicy()}); err != nil {
 		t.Fatal(err)
 	}
-	linked, err := requeue.FindLinked(t.Context(), store, queue, job)
+	linked, err := requeue.FindLinked(t.Context(), store, requeue.Fixes(), queue, job)
 	if err != nil || len(linked.Jobs) != 2 {
 		t.Fatalf("%d linked jobs, %v", len(linked.Jobs), err)
 	}
@@ -94,9 +94,9 @@ func TestALinkedJobHoldsItsRowsAndWhereTheyArePurgedItsResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	linked, err := requeue.FindLinked(t.Context(), store, queue, job)
+	linked, err := requeue.FindLinked(t.Context(), store, requeue.Fixes(), queue, job)
 	if err == nil {
-		err = linked.Read(t.Context(), f.Store)
+		err = linked.Read(t.Context(), f.Store, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

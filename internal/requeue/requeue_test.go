@@ -154,7 +154,7 @@ func TestALinkedJobHasANameOfItsOwn(t *testing.T) {
 		{requeue.Nobody, false, 1, "unnamed-fix1"},
 		{long, false, 12, long[:58] + "-fix12"},
 	} {
-		got := requeue.Name(requeue.Base(c.job, c.linked), c.n)
+		got := requeue.Fixes().Name(requeue.Fixes().Base(c.job, c.linked), c.n)
 		if got != c.want || !events.IsToken(got) || events.IsRolling(got) {
 			t.Errorf("%s: %s, want %s", c.job, got, c.want)
 		}

@@ -26,6 +26,7 @@ type Row struct {
 	ID string
 	// Number is the line that faults name, from 1; 0 or less: 1. Above 1 the row is taken for a line of a file, as [rows.Part] has them.
 	Number int
+	Window string // Window is the row's own completion window; empty: the job's.
 }
 
 // PublishRows publishes rows one message each and returns how many there were, once the bus has acknowledged all of them; published, when not
@@ -69,6 +70,9 @@ func (c *Client) rowMessage(ctx context.Context, queue, job string, row *Row) (*
 	m.Header.Set(jetstream.MsgIDHeader, queue+"."+job+".row."+row.ID) // it must differ from job to job, as a chunk's
 	if row.Number > 1 {
 		m.Header.Set(events.HeaderFirstLine, strconv.Itoa(row.Number))
+	}
+	if row.Window != "" {
+		m.Header.Set(events.HeaderWindow, row.Window)
 	}
 	m, err := c.bus.Fit(ctx, jetstore.StreamRequests, m, nil)
 	if err != nil {
