@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
-	"github.com/batchbus/batchbus/internal/refused"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/pkg/rows"
@@ -49,6 +49,11 @@ func FindLinked(ctx context.Context, store *jobs.Store, link Link, queue, job st
 	return l, nil
 }
 
+// Bus is what is read of the store.
+type Bus interface {
+	Read(ctx context.Context, stream, filter string, from uint64) iter.Seq2[jetstore.Message, error]
+}
+
 // Except leaves a job out of the linked ones.
 func (l *Linked) Except(queue, job string) {
 	l.Jobs = slices.DeleteFunc(l.Jobs, func(j jobs.Job) bool { return j.Queue == queue && j.Name() == job })
@@ -56,7 +61,7 @@ func (l *Linked) Except(queue, job string) {
 
 // Read reads which custom_ids the linked jobs hold: from their rows, and where these were purged from their results. Of those that only does not
 // want nothing is remembered; nil wants all.
-func (l *Linked) Read(ctx context.Context, bus refused.Bus, only func(id [16]byte) bool) error {
+func (l *Linked) Read(ctx context.Context, bus Bus, only func(id [16]byte) bool) error {
 	note := func(id [16]byte, index uint8) {
 		if only == nil || only(id) {
 			l.ids[id] = index
