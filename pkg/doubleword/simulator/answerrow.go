@@ -41,23 +41,35 @@ func (s *Simulator) outputLine(b *batch, odd map[uint32]oddities) func(dst []byt
 		r := parseRow(line)
 		dst = appendRowID(append(dst, `{"id":"batch_req_`...), b.ID, n)
 		dst = append(append(dst, `","custom_id":`...), r.id...)
-		dst = append(dst, `,"response":{"status_code":200,"request_id":null,"body":`...)
+		dst = append(dst, `,"response":{"status_code":200,"request_id":`...)
+		if s.cfg.Dialect == DialectOpenAI {
+			dst = append(append(append(dst, '"'), requestID(b, n)...), `","body":`...)
+		} else {
+			dst = append(dst, `null,"body":`...)
+		}
 		dst = s.appendBody(dst, b.Seed, r, odd[n])
 		return append(dst, "},\"error\":null}\n"...)
 	}
 }
 
 // errorLine renders failed rows (contract, 7.2): the reason is JSON in a string.
-func errorLine(b *batch, attempts []uint8, odd map[uint32]oddities) func(dst []byte, n uint32, line []byte) []byte {
+func (s *Simulator) errorLine(b *batch, attempts []uint8, odd map[uint32]oddities) func(dst []byte, n uint32, line []byte) []byte {
 	return func(dst []byte, n uint32, line []byte) []byte {
 		r := parseRow(line)
 		dst = appendRowID(append(dst, `{"id":"batch_req_`...), b.ID, n)
 		dst = append(append(dst, `","custom_id":`...), r.id...)
+		why := b.failure(r, attempts[n], odd[n])
+		if s.cfg.Dialect == DialectOpenAI {
+			return append(appendPlainFailure(append(dst, ','), why, requestID(b, n)), "}\n"...)
+		}
 		dst = append(dst, `,"response":null,"error":{"code":null,"message":`...)
-		dst = appendString(dst, b.failure(r, attempts[n], odd[n]).reason())
+		dst = appendString(dst, why.reason())
 		return append(dst, "}}\n"...)
 	}
 }
+
+// requestID is the upstream's name of the call, which Doubleword does not tell.
+func requestID(b *batch, n uint32) []byte { return appendRowID([]byte("req_"), b.ID, ^n) }
 
 // reply is one row's answer while it is rendered.
 type reply struct {

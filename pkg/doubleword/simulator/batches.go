@@ -51,6 +51,9 @@ func (s *Simulator) cancelBatch(w http.ResponseWriter, r *http.Request, _ call) 
 		if b.cancelled() {
 			return nil
 		}
+		if s.cfg.Dialect == DialectOpenAI && b.populated() && b.unfinished() == 0 {
+			return badRequest("Cannot cancel a batch with status '%s'.", b.status())
+		}
 		return s.commit(event{Kind: evCancelled, At: now, ID: b.ID, Holds: s.inFlight(b, now)})
 	})
 }

@@ -48,7 +48,7 @@ func (s *Simulator) described(b *batch, now time.Time) batchObject {
 	if ok && b.cancelled() && now.Before(b.cancelledAt.Add(cmp.Or(f.Delay, forever))) {
 		o.Status, o.CancelledAt = "cancelling", nil
 	}
-	return o
+	return s.shown(b, o)
 }
 
 // inFlight are the rows that a cancel of the batch comes too late for. The caller holds s.mu.

@@ -28,6 +28,8 @@ type batchObject struct {
 	Metadata         map[string]string `json:"metadata"`
 	Analytics        *batchAnalytics   `json:"analytics,omitempty"`
 	Dwext            map[string]string `json:"dwext"`
+
+	plain *plainBatch // what OpenAI's dialect shows instead
 }
 
 type requestCounts struct {
@@ -82,5 +84,5 @@ func (b *batch) metadata() map[string]string {
 
 // settled tells whether every row has its final state and no stamp says so yet.
 func (b *batch) settled() bool {
-	return b.finished() && !b.cancelled() && b.completedAt.IsZero() && b.failedAt.IsZero()
+	return b.finished() && !b.cancelled() && b.expiredAt.IsZero() && b.completedAt.IsZero() && b.failedAt.IsZero()
 }

@@ -44,6 +44,8 @@ type Config struct {
 	// SweepInterval is how long after its last row a batch that nobody reads by id shows "finalizing";
 	// 0 means the source's 10 seconds.
 	SweepInterval time.Duration
+	// Dialect is whose API is spoken: Doubleword's, or plain OpenAI's.
+	Dialect Dialect
 	// Faults is what goes wrong, and when.
 	Faults []Fault
 }
@@ -89,6 +91,9 @@ func (c Config) check() error {
 		return fmt.Errorf("latency %v: must not be negative", c.Latency)
 	case c.MaxFileBytes < 0 || c.MaxRowBytes < 0:
 		return fmt.Errorf("byte limits %d and %d: must not be negative", c.MaxFileBytes, c.MaxRowBytes)
+	}
+	if err := c.Dialect.check(); err != nil {
+		return err
 	}
 	for _, f := range c.Faults {
 		if err := f.check(); err != nil {

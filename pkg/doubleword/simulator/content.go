@@ -125,6 +125,11 @@ func (s *Simulator) fileContent(w http.ResponseWriter, r *http.Request, c call) 
 // stream sends the body; what fails from here on can only break it off.
 func (s *Simulator) stream(w http.ResponseWriter, rd reading, rows []uint32, c call) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	if s.cfg.Dialect == DialectOpenAI {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Del("X-Incomplete")
+		w.Header().Del("X-Last-Line")
+	}
 	s.misstate(w.Header(), c)
 	if s.emptied(w.Header(), c) {
 		rows = nil
@@ -160,7 +165,7 @@ func (s *Simulator) openContent(id string, q query) (reading, contentState, erro
 	odd := maps.Clone(b.odd)
 	rd.from, rd.render = b.input.rows, s.outputLine(b, odd)
 	if f.role == errorFile {
-		rd.render = errorLine(b, slices.Clone(b.attempts), odd)
+		rd.render = s.errorLine(b, slices.Clone(b.attempts), odd)
 	}
 	if !b.purged(time.Now()) && rd.from != nil {
 		rd.rows = f.lines()

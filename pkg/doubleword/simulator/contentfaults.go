@@ -8,6 +8,9 @@ import (
 
 // contentQuery reads the parameters of a content route; offset is one only for a fault.
 func (s *Simulator) contentQuery(values url.Values, c call, known ...string) (query, error) {
+	if s.cfg.Dialect == DialectOpenAI {
+		known = nil
+	}
 	q, err := parseQuery(values, known...)
 	if _, ok := s.faultAt(FaultOffsetHonoured, c); !ok || err != nil || !values.Has("offset") {
 		return q, err

@@ -95,7 +95,7 @@ func (s *Simulator) createBatch(w http.ResponseWriter, r *http.Request, c call) 
 		}
 		panic(http.ErrAbortHandler) // the server's own way to drop a connection
 	}
-	return replyJSON(w, http.StatusCreated, object)
+	return replyJSON(w, s.cfg.Dialect.made(), object)
 }
 
 // delayCreate waits, whether or not the client does; or creates behind a refusal that is given at once.
@@ -144,7 +144,7 @@ func (s *Simulator) commitCreate(q createRequest, fileID string, c call) (batchO
 		return batchObject{}, err
 	}
 	b := s.state.batches[opened.ID]
-	object := b.object(now)
+	object := s.shown(b, b.object(now))
 	s.start(b)
 	return object, nil
 }

@@ -20,6 +20,7 @@ const (
 	evLate         eventKind = "late"
 	evRanLate      eventKind = "ran_late"
 	evStamped      eventKind = "stamped"
+	evExpired      eventKind = "expired"
 	evCancelled    eventKind = "cancelled"
 	evRetried      eventKind = "retried"
 	evFileDeleted  eventKind = "file_deleted"
@@ -93,6 +94,8 @@ func (st *state) applyToBatch(ev event) error {
 		return b.late(ev)
 	case evStamped:
 		b.stamp(ev.At)
+	case evExpired:
+		b.expire(ev.At)
 	case evCancelled:
 		st.cancel(b, ev.At)
 		b.inflight, b.awaited = ev.Holds, false

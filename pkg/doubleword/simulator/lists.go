@@ -29,7 +29,7 @@ func page[T any](matches []T, id func(T) string, q query) ([]T, bool) {
 }
 
 func (s *Simulator) listFiles(w http.ResponseWriter, r *http.Request, c call) error {
-	q, err := parseQuery(r.URL.Query(), "limit", "after", "order", "purpose", "search")
+	q, err := s.query(r.URL.Query(), "limit", "after", "order", "purpose", "search")
 	if err == nil {
 		err = s.authorize(r)
 	}
@@ -82,7 +82,7 @@ func (s *Simulator) matchingFiles(q query, until time.Time) []*file {
 }
 
 func (s *Simulator) listBatches(w http.ResponseWriter, r *http.Request, c call) error {
-	q, err := parseQuery(r.URL.Query(), "limit", "after", "status", "search", "created_after", "created_before",
+	q, err := s.query(r.URL.Query(), "limit", "after", "status", "search", "created_after", "created_before",
 		"active_first", "completion_window", "include")
 	if err == nil && q.status != "" {
 		if unknown := oneOf(q.status, "in_progress", "completed", "failed", "cancelled", "expired"); unknown != nil {

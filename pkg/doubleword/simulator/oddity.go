@@ -100,6 +100,8 @@ func (o oddities) failure() failure {
 		case FaultRetriedRow:
 			status := cmp.Or(odd.Status, http.StatusNotFound)
 			return httpFailure(status, openAIError(cmp.Or(odd.Text, "The model does not exist."), "not_found_error", "model"))
+		case expiredRow:
+			return failure{kind: expiredRow, details: "null"}
 		default:
 		}
 	}

@@ -41,6 +41,11 @@ func parseQuery(values url.Values, known ...string) (query, error) {
 	return q, nil
 }
 
+// query reads the known keys that the dialect knows too.
+func (s *Simulator) query(values url.Values, known ...string) (query, error) {
+	return parseQuery(values, s.cfg.Dialect.parameters(known)...)
+}
+
 func (q *query) set(key, value string) error {
 	var err error
 	switch key {

@@ -49,10 +49,14 @@ func retryJSON(code, message string) string {
 }
 
 // replyError writes any error; what is no refusal is the provider's generic 500.
-func replyError(w http.ResponseWriter, err error) {
+func (s *Simulator) replyError(w http.ResponseWriter, err error) {
 	var r *refusal
 	if !errors.As(err, &r) {
 		r = &refusal{status: http.StatusInternalServerError, text: "Internal server error"}
+	}
+	if s.cfg.Dialect == DialectOpenAI {
+		r.replyPlain(w)
+		return
 	}
 	r.reply(w)
 }

@@ -37,7 +37,7 @@ func (s *Simulator) routes() *http.ServeMux {
 	}
 	mux.HandleFunc("GET /_simulator/ledger", func(w http.ResponseWriter, _ *http.Request) {
 		if err := replyJSON(w, http.StatusOK, s.Ledger()); err != nil {
-			replyError(w, err)
+			s.replyError(w, err)
 		}
 	})
 	return mux
@@ -55,7 +55,7 @@ func (s *Simulator) recorded(pattern string, h handler) http.HandlerFunc {
 			err = h(out, r, c)
 		}
 		if err != nil {
-			replyError(out, err)
+			s.replyError(out, err)
 		}
 		out.finish()
 	}
@@ -63,6 +63,9 @@ func (s *Simulator) recorded(pattern string, h handler) http.HandlerFunc {
 
 // refusedAtOnce holds the faults that keep a call from its handler.
 func (s *Simulator) refusedAtOnce(r *http.Request, c call) error {
+	if s.cfg.Dialect.lacks(c.route) {
+		return refuse(http.StatusNotFound, "Invalid URL (%s %s)", r.Method, r.URL.Path)
+	}
 	if f, ok := s.faultAt(FaultStatus, c); ok {
 		return f.refusal()
 	}
@@ -130,6 +133,9 @@ func (s *Simulator) pathID(r *http.Request, noun string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.state.ownID(r.PathValue("id"))
+	if !ok && s.cfg.Dialect == DialectOpenAI {
+		return "", refuse(http.StatusNotFound, "No such %s object: %s", strings.ToLower(noun), r.PathValue("id"))
+	}
 	if !ok {
 		return "", badRequest("Invalid %s ID format: '%s' is not a UUID", noun, r.PathValue("id"))
 	}

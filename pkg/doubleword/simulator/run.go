@@ -90,6 +90,13 @@ func (s *Simulator) next(b *batch) (c chunk, due time.Time, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
+	if s.expires(b, now) && s.commit(event{Kind: evExpired, At: now, ID: b.ID}) != nil {
+		b.running = false
+		return chunk{}, time.Time{}, false
+	}
+	if s.cfg.Dialect == DialectOpenAI && now.Before(b.ExpiresAt) {
+		defer func() { due = earlier(due, b.ExpiresAt) }()
+	}
 	if !b.populated() && !b.cancelled() && b.failedAt.IsZero() {
 		if thaws := s.thawsAt(b); now.Before(thaws) {
 			return chunk{}, thaws, true
@@ -111,6 +118,13 @@ func (s *Simulator) next(b *batch) (c chunk, due time.Time, more bool) {
 		return chunk{}, time.Time{}, false
 	}
 	return chunk{}, b.nextHeld(), true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // population is what becomes of a new batch: a file without rows (an output file, say) makes it fail.

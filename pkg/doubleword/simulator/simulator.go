@@ -140,13 +140,10 @@ func (s *Simulator) newID(kind string, now time.Time) string {
 // callersID is the id of something that a call makes.
 func (s *Simulator) callersID(kind string, now time.Time, c call) string {
 	id := s.newID(kind, now)
-	if _, ok := s.faultAt(FaultPrefixedIDs, c); !ok {
+	if _, ok := s.faultAt(FaultPrefixedIDs, c); !ok && s.cfg.Dialect != DialectOpenAI {
 		return id
 	}
-	if kind == "batch" {
-		return "batch_" + id
-	}
-	return "file-" + id
+	return s.cfg.Dialect.id(kind, id)
 }
 
 // ServeHTTP answers the provider's routes under /v1/ and the simulator's own under /_simulator/.

@@ -88,6 +88,7 @@ type batch struct {
 	failedAt    time.Time
 	cancelledAt time.Time
 	deletedAt   time.Time
+	expiredAt   time.Time // OpenAI's dialect alone
 
 	states    []rowState
 	attempts  []uint8  // how often retry sent each row back; decides its outcome with seed and row
@@ -196,6 +197,8 @@ func (b *batch) status() string {
 		return "cancelled"
 	case b.cancelled():
 		return "cancelling"
+	case !b.expiredAt.IsZero():
+		return "expired"
 	case !b.populated() && !b.failedAt.IsZero():
 		return "failed"
 	case !b.populated():

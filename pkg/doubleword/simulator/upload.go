@@ -207,7 +207,7 @@ func (s *Simulator) storeUpload(w http.ResponseWriter, u *upload, c call) error 
 	if err != nil {
 		return err
 	}
-	return replyJSON(w, http.StatusCreated, object)
+	return replyJSON(w, s.cfg.Dialect.made(), object)
 }
 
 func (s *Simulator) commitUpload(u *upload, c call) (fileObject, error) {
