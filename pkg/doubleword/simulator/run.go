@@ -248,7 +248,7 @@ func (s *Simulator) commitLate(b *batch, now time.Time) error {
 			rows = append(rows, h.row)
 		}
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 || s.expires(b, now) {
 		return nil
 	}
 	return s.commit(event{Kind: evLate, At: now, ID: b.ID, Rows: rows})
