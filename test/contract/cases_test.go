@@ -23,7 +23,7 @@ func cases() map[string]string {
 		"P25 P26 cursor ignored or passed":           "internal/collector.TestAnIgnoredCursorMakesNoDuplicatesAndNoLoop internal/collector.TestARowBehindTheCursorIsFoundAtTheEnd",
 		"P28 P29 P32 every end keeps what ran":       "internal/collector.TestEachWayToEndSettlesTheBatchOnce internal/jobs.TestSettlingHandsTheRestToFollowUps",
 		"P30 results before the end":                 "internal/collector.TestResultsFlowBeforeTheBatchHasEnded",
-		"P31 counts say more than files":             "internal/collector.TestARowThatComesDuringTheGraceIsItsResult test/integration.TestARowThatIsNowhereToBeFoundFailsByName",
+		"P31 counts say more than files":             "internal/collector.TestARowThatComesDuringTheGraceIsItsResult test/integration.TestARowThatIsNowhereToBeFoundIsSentOnceMoreAndThenFailsByName",
 		"P49 exact cuts":                             "internal/submitter/plan.TestABatchIsCutAtExactlyThePolicysRows internal/submitter/plan.TestABatchHoldsExactlyTheBytesThatThePolicyAllows",
 		"P50 one row over the provider's cap":        "internal/submitter/submit.TestAFileOfOneRowThatIsTooLargeIsThatRowsFault internal/submitter/submit.TestATooLargeBatchIsSplitInTwo",
 		"P51 flat memory":                            "test/e2e.TestABigJobIsThreeBatchesInBoundedMemory",

@@ -127,19 +127,32 @@ func TestARowThatNeitherFileHoldsIsFoundInTheResultsOfTheBatch(t *testing.T) {
 	wantPaid(t, s.ledger(), 1, len(ids))
 }
 
-func TestARowThatIsNowhereToBeFoundFailsByName(t *testing.T) {
+// A row that is nowhere to be found has never had an answer: by default it is sent once more, alone. When that try ends so too, it fails by name.
+func TestARowThatIsNowhereToBeFoundIsSentOnceMoreAndThenFailsByName(t *testing.T) {
 	t.Parallel()
-	s := newWorld(t, simulator.Config{Faults: []simulator.Fault{
-		{Kind: simulator.FaultMissingRow, CustomIDs: []string{"row-00003"}},
-		{Kind: simulator.FaultStatus, Route: "GET /v1/batches/{id}/results", Status: http.StatusNotFound, Count: -1},
-	}}).start()
-	jsonl, ids := grouped(10, 1)
-	s.publish("nowhere", jsonl)
-	s.awaitEvent(events.JobDone, "nowhere")
-	results := s.results("nowhere")
-	wantOutcomes(t, results, map[events.Outcome]int{events.Succeeded: len(ids) - 1, events.Failed: 1})
-	if r := results["row-00003"]; r.Error == nil || r.Error.Code != events.CodeMissingResult {
-		t.Errorf("%s", r.Raw)
+	for name, c := range map[string]struct {
+		batches int // in which the row is lost
+		want    map[events.Outcome]int
+	}{
+		"lost once":  {1, map[events.Outcome]int{events.Succeeded: 10}},
+		"lost twice": {2, map[events.Outcome]int{events.Succeeded: 9, events.Failed: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWorld(t, simulator.Config{Faults: []simulator.Fault{
+				{Kind: simulator.FaultMissingRow, CustomIDs: []string{"row-00003"}, Count: c.batches},
+				{Kind: simulator.FaultStatus, Route: "GET /v1/batches/{id}/results", Status: http.StatusNotFound, Count: -1},
+			}}).start()
+			jsonl, ids := grouped(10, 1)
+			s.publish("nowhere", jsonl)
+			s.awaitEvent(events.JobDone, "nowhere")
+			results := s.results("nowhere")
+			wantOutcomes(t, results, c.want)
+			r := results["row-00003"]
+			if failed := r.Error != nil && r.Error.Code == events.CodeMissingResult; r.Attempt != 2 || failed != (c.batches == 2) {
+				t.Errorf("%s", r.Raw)
+			}
+			wantPaid(t, s.ledger(), 2, len(ids)+1)
+		})
 	}
-	wantPaid(t, s.ledger(), 1, len(ids))
 }
