@@ -5,8 +5,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 )
 
 func TestFaultsOfTheFileHappen(t *testing.T) {
@@ -22,6 +26,71 @@ func TestFaultsOfTheFileHappen(t *testing.T) {
 	}
 	if status, body := get(t, url+"/batches"); status != http.StatusServiceUnavailable || !strings.Contains(body, "down") {
 		t.Errorf("the second list: %d %s", status, body)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFaultsOfFlagsAndFileAddUp(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "faults.json")
+	if err := os.WriteFile(name, []byte(`[{"kind":"list_lag","delay":"1h","count":-1}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url, stop := started(t, "--faults", name, "--fault", `status:route=GET /v1/batches,nth=2,status=503`,
+		"--fault", `{"kind":"status","route":"GET /v1/batches","nth":3,"status":401,"text":"a, b"}`)
+	for call, want := range []int{http.StatusOK, http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusOK} {
+		if status, body := get(t, url+"/batches"); status != want {
+			t.Errorf("list %d: %d %s", call+1, status, body)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFaultInShortIsTheSameInJSON(t *testing.T) {
+	t.Parallel()
+	short, err := parseFault("late_row:custom_ids=a|b,delay=5m,share=0.5,count=-1,rows=3,clean=true,text=x=y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := parseFault(`{"kind":"late_row","custom_ids":["a","b"],"delay":"5m","share":0.5,"count":-1,"rows":3,"clean":true,"text":"x=y"}`)
+	if err != nil || !reflect.DeepEqual(short, long) || len(short.CustomIDs) != 2 || short.Delay != 5*time.Minute {
+		t.Errorf("%+v\n%+v, %v", short, long, err)
+	}
+	for _, text := range []string{"late_row:delay", "late_row:delay=soon", "late_row:when=now", "late_row:rows=many", `{"kind":"late_row"} {}`} {
+		if f, err := parseFault(text); err == nil {
+			t.Errorf("%q was taken: %+v", text, f)
+		}
+	}
+}
+
+func TestEveryKindCanBeSwitchedOn(t *testing.T) {
+	t.Parallel()
+	for _, kind := range simulator.FaultKinds() {
+		o := options{Fault: []string{string(kind) + ":status=500,route=GET /v1/batches"}}
+		cfg, err := o.config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sim, err := simulator.New(cfg)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheDialectIsSwitchedOn(t *testing.T) {
+	t.Parallel()
+	url, stop := started(t, "--dialect", "openai")
+	if status, body := get(t, url+"/batches/none"); status != http.StatusNotFound || !strings.HasPrefix(body, `{"error":{`) {
+		t.Errorf("%d %s", status, body)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)

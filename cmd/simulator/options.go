@@ -23,7 +23,9 @@ type options struct {
 	MaxRows       int           `help:"Rows per file. 0: 50000; negative: no limit."`
 	MaxFileBytes  int64         `help:"Bytes per file. 0: 200 MiB."`
 	SweepInterval time.Duration `help:"How long after its last row a batch that nobody reads by id is listed as finalizing. 0: 10s, as the provider."`
-	Faults        string        `help:"File with a JSON array of what goes wrong and when: kind, route, nth, count, share, status, text, delay, bytes, clean, custom_ids, as package simulator documents them for Fault." type:"path"`
+	Fault         []string      `sep:"none" help:"What goes wrong, and when; any number of times. A JSON object, or kind:key=value,key=value such as late_row:share=0.01,count=-1,delay=5m. docs/provider.md lists the kinds."`
+	Faults        string        `help:"File with a JSON array of such faults." type:"path"`
+	Dialect       string        `enum:",openai" default:"" help:"Whose API is spoken. Empty: Doubleword's; openai: a plain OpenAI-shaped one."`
 	SourceLimits  bool          `help:"Take the limits of the provider's source (100 MiB, any number of rows, 24h only) for what is not set."`
 }
 
@@ -42,7 +44,8 @@ func (o options) config() (simulator.Config, error) {
 	cfg.Seed, cfg.Dir, cfg.Keys, cfg.Models = o.Seed, o.Data, o.Keys, o.Models
 	cfg.Latency, cfg.RowsPerSecond, cfg.FailureRate = o.Latency, o.RowsPerSecond, o.FailureRate
 	cfg.SweepInterval = o.SweepInterval
-	faults, err := readFaults(o.Faults)
+	cfg.Dialect = simulator.Dialect(o.Dialect)
+	faults, err := o.faults()
 	cfg.Faults = faults
 	return cfg, err
 }
