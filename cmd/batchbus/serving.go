@@ -34,6 +34,7 @@ type servingFlags struct {
 	app.SimulatorFlags `embed:"" group:"Simulator"`
 	app.TimeFlags      `embed:"" group:"Times"`
 	app.PriceFlags
+	app.CallFlags
 }
 
 // local checks the flags, and returns what they say and every fault.
@@ -41,14 +42,15 @@ func (f *servingFlags) local(env app.Env, dir string, store storeFlags) (o app.L
 	keys, err := app.LoadKeys(env)
 	log, logErr := newLog(env.Stderr, f.LogLevel)
 	table, priceErr := f.Table()
-	faults = append(faults, err, logErr, priceErr, f.CheckSimulator(), f.CheckTimes())
+	calls, callErr := f.Calls()
+	faults = append(faults, err, logErr, priceErr, callErr, f.CheckSimulator(), f.CheckTimes())
 	if dir != "" && store.MaxStore != 0 && store.MaxStore < app.MinStore {
 		faults = append(faults, fmt.Errorf("--max-store: %d bytes is too little: at least %d", store.MaxStore, app.MinStore))
 	}
 	o = app.LocalOptions{
 		Dir: dir, MaxStore: store.MaxStore, KeyFile: store.StoreKeyFile, Log: log,
 		Simulate: f.Simulate || len(keys) == 0, Simulator: f.SimulatorFlags,
-		BaseURL: cmp.Or(strings.TrimRight(f.ProviderURL, "/"), doubleword.DefaultBaseURL), Keys: keys, Prices: table,
+		BaseURL: cmp.Or(strings.TrimRight(f.ProviderURL, "/"), doubleword.DefaultBaseURL), Keys: keys, Prices: table, Calls: calls,
 	}
 	if o.Simulate {
 		o.Prices = cmp.Or(o.Prices, prices.Simulated())

@@ -52,6 +52,7 @@ func (f TimeFlags) CheckTimes() error {
 		{"poll-floor", f.PollFloor},
 		{"poll-ceiling", f.PollCeiling},
 		{"patience", f.Patience},
+		{"stuck-timeout", f.StuckTimeout},
 		{"missing-grace", f.MissingGrace},
 		{"cancel-grace", f.CancelGrace},
 		{"sweep-interval", f.SweepInterval},

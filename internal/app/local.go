@@ -40,6 +40,7 @@ type LocalOptions struct {
 	BaseURL   string
 	Keys      map[string]doubleword.Secret
 	Settings  Settings
+	Calls     doubleword.BudgetConfig
 	Prices    *prices.Table // nil knows no price
 	Log       zerolog.Logger
 }
@@ -80,7 +81,7 @@ func (l *Local) open(ctx context.Context, o *LocalOptions) (err error) {
 		return err
 	}
 	l.options = Options{
-		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Prices: o.Prices, Log: o.Log,
+		Services: Names(), Dial: l.dial, BaseURL: o.BaseURL, Keys: o.Keys, Settings: o.Settings, Prices: o.Prices, Calls: o.Calls, Log: o.Log,
 		HandoffDelay: time.Millisecond, // there is no other replica on an embedded server
 		Setup:        true, Topology: jetstore.Settings{MaxStore: l.server.MaxStore(), KeepSizes: true, GrowSizes: true, AckWait: localAckWait},
 	}

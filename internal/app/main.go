@@ -33,6 +33,8 @@ type serviceFlags struct {
 	TimeFlags
 
 	PriceFlags
+	CallFlags
+	WebhookFlags
 
 	Admin  string `default:"${admin}" placeholder:"ADDRESS" help:"Address of /livez, /readyz and /metrics. Empty: none. Default ${admin}."`
 	Health bool   `help:"Ask the process that runs with the same --admin whether it is ready, print a line, and exit with 0 or 1."`
@@ -89,11 +91,13 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 		Settings: f.Settings(DefaultSettings()),
 	}
 	table, priceErr := f.Table()
-	o.Prices = table
+	calls, callErr := f.Calls()
+	hooks, hookErr := f.WebhookFlags.Options(env, services)
+	o.Prices, o.Calls, o.Webhook = table, calls, hooks
 	armed, armErr := failpoints(env)
 	o.Failpoints = armed
 	f.OnError = func(err error) { o.Log.Error().Err(err).Msg("bus") }
-	return o, errors.Join(keyErr, levelErr, armErr, priceErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
+	return o, errors.Join(keyErr, levelErr, armErr, priceErr, callErr, hookErr, f.Check(), f.CheckTimes(), f.checkRest(), o.validate())
 }
 
 // checkRest looks at what has no check of its own.

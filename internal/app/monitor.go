@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
@@ -19,14 +20,23 @@ type monitor struct {
 	registry *prometheus.Registry
 	metrics  *obs.Metrics
 	health   *obs.Health
+	budget   *doubleword.Budget // of the calls of all services of this process
 }
 
-func newMonitor(o *Options) *monitor {
+func newMonitor(o *Options) (*monitor, error) {
+	budget, err := doubleword.NewBudget(o.Calls)
+	if err != nil {
+		return nil, err
+	}
 	registry := o.Registry
 	if registry == nil {
 		registry = prometheus.NewRegistry()
 	}
-	return &monitor{registry: registry, metrics: obs.New(registry), health: obs.NewHealth(time.Now, intervals(o))}
+	m := &monitor{registry: registry, metrics: obs.New(registry), health: obs.NewHealth(time.Now, intervals(o)), budget: budget}
+	if o.needsProvider() {
+		registry.MustRegister(obs.Calls(budget))
+	}
+	return m, nil
 }
 
 // Rounds of loops take at most so long, beside their waits.

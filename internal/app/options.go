@@ -31,6 +31,10 @@ type Options struct {
 	Keys    map[string]doubleword.Secret
 	// Transport carries the calls of the provider; nil: connections of the network.
 	Transport http.RoundTripper
+	// Calls bounds the calls of the provider of all services together.
+	Calls doubleword.BudgetConfig
+	// Webhook takes webhooks beside the poller.
+	Webhook WebhookOptions
 	// Topology is what the bus should hold. Setup makes what is missing; without it the topology is only checked.
 	Topology jetstore.Settings
 	Setup    bool

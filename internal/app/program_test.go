@@ -55,6 +55,11 @@ func TestAProgramSaysEveryFaultOfItsConfigurationAtOnce(t *testing.T) {
 			[]string{"--replicas", "2", "--quiet-period=x", "--max-store=1000", "--admin=x", "--linger=-1s", "--poll-floor=2m", "--poll-ceiling=1m"},
 			[]string{"--patience: ", "--replicas ", "--quiet-period: ", "--max-store: ", "--nkey: ", "--admin: ", "--linger: ", "--poll-floor: ", app.EnvKey},
 		},
+		{
+			"a budget that is too small, a rate and a webhook without its secret", nil,
+			[]string{"--max-provider-calls=3", "--max-provider-rate=-1", "--webhook=:8090", "--stuck-timeout=-1s"},
+			[]string{"--max-provider-calls: ", "--max-provider-rate: ", "DOUBLEWORD_WEBHOOK_SECRET", "--stuck-timeout: ", app.EnvKey},
+		},
 		{"an unknown flag", nil, []string{"--colour"}, []string{"--colour", "poller --help"}},
 		{"an impossible number of replicas", nil, []string{"--replicas=2"}, []string{"--replicas"}},
 	} {

@@ -10,8 +10,8 @@ import (
 // clients are the provider's clients by key name.
 type clients map[string]*doubleword.Client
 
-// newClients makes the clients of one service; their calls are counted.
-func newClients(o *Options, m *obs.Metrics, service string) (clients, error) {
+// newClients makes the clients of one service; their calls are counted, and share the process' budget.
+func newClients(o *Options, m *obs.Metrics, budget *doubleword.Budget, service string) (clients, error) {
 	made := make(clients, len(o.Keys))
 	for name, key := range o.Keys {
 		transport := o.Transport
@@ -20,7 +20,7 @@ func newClients(o *Options, m *obs.Metrics, service string) (clients, error) {
 		}
 		client, err := doubleword.New(doubleword.Config{
 			BaseURL: o.BaseURL, Key: key, CreateTimeout: o.Settings.CreateTimeout,
-			Transport: o.Failpoints.Transport(service, m.Transport(transport)),
+			Transport: o.Failpoints.Transport(service, m.Transport(transport)), Budget: budget,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make client for key %q: %w", name, err)

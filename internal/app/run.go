@@ -21,7 +21,10 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("configure: %w", err)
 	}
 	o.Settings = o.Settings.orElse(DefaultSettings())
-	m := newMonitor(&o)
+	m, err := newMonitor(&o)
+	if err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
 	admin, err := m.serve(ctx, o.Admin)
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func connect(ctx context.Context, o *Options, m *monitor, name string, first boo
 		return nil, err
 	}
 	d.observe = m.connected(name, d, first)
-	if d.clients, err = newClients(o, m.metrics, name); err != nil {
+	if d.clients, err = newClients(o, m.metrics, m.budget, name); err != nil {
 		nc.Close()
 		return nil, err
 	}

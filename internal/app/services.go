@@ -35,7 +35,8 @@ func build(name string, d *deps) (Service, error) {
 		service, err = withKeeper(d, service, err)
 		return withFiles(d, service, err)
 	case Poller:
-		return buildPoller(d)
+		service, err := buildPoller(d)
+		return withWebhook(d, service, err)
 	case Collector:
 		return buildCollector(d)
 	default:
@@ -43,12 +44,12 @@ func build(name string, d *deps) (Service, error) {
 	}
 }
 
-func buildPoller(d *deps) (Service, error) {
+func buildPoller(d *deps) (*poller.Service, error) {
 	s := d.options.Settings
 	return poller.New(poller.Config{
 		Bus: d.bus, Jobs: d.jobs, Log: d.log(Poller), Observe: d.observe, BusID: d.busID, Keys: d.clients.names(),
 		Provider: providers(d.clients, func(c *doubleword.Client) poller.Provider { return c }),
-		Floor:    s.PollFloor, Ceiling: s.PollCeiling, Patience: s.Patience,
+		Floor:    s.PollFloor, Ceiling: s.PollCeiling, Patience: s.Patience, StuckTimeout: s.StuckTimeout,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
 }

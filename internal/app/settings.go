@@ -16,6 +16,7 @@ type Settings struct {
 	PollFloor       time.Duration // the shortest time between two polls of a batch
 	PollCeiling     time.Duration // the longest
 	Patience        time.Duration // how long 401, 404 and silence are taken for an outage
+	StuckTimeout    time.Duration // how long a batch may be validating or finalizing until a person is asked to look
 	MissingGrace    time.Duration // wait for rows that neither file of a finished batch holds
 	CancelGrace     time.Duration // the same after a cancel; 0: the job's policy says
 	SweepInterval   time.Duration // how often each service looks for work that lost its trigger
@@ -33,7 +34,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		CreateTimeout: 5 * time.Minute, QuietPeriod: 10 * time.Minute, UploadAllowance: 30 * time.Minute,
-		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute,
+		PollFloor: 30 * time.Second, PollCeiling: 10 * time.Minute, Patience: 15 * time.Minute, StuckTimeout: 2 * time.Hour,
 		MissingGrace: 2 * time.Minute, SweepInterval: time.Minute, DrainTimeout: 10 * time.Second,
 		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
 		ObjectAge: keep.DefaultObjectAge, KeepInterval: keep.DefaultInterval,
@@ -44,7 +45,7 @@ func DefaultSettings() Settings {
 func SimulatedSettings() Settings {
 	return Settings{
 		CreateTimeout: 5 * time.Second, QuietPeriod: time.Second, UploadAllowance: 10 * time.Second,
-		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second,
+		PollFloor: time.Second, PollCeiling: 2 * time.Second, Patience: 30 * time.Second, StuckTimeout: 2 * time.Hour,
 		MissingGrace: time.Second, CancelGrace: time.Second, SweepInterval: 2 * time.Second, DrainTimeout: 5 * time.Second,
 		OrphanAge: files.DefaultAge, OrphanInterval: files.DefaultInterval,
 		ObjectAge: keep.DefaultObjectAge, KeepInterval: keep.DefaultInterval,
@@ -59,6 +60,7 @@ type TimeFlags struct {
 	PollFloor       time.Duration `placeholder:"DURATION" help:"Shortest time between two polls of a batch. Default 30s; 1s when simulated."`
 	PollCeiling     time.Duration `placeholder:"DURATION" help:"Longest time between two polls of a batch. Default 10m; 2s when simulated."`
 	Patience        time.Duration `placeholder:"DURATION" help:"How long 401, 404 and silence are taken for an outage of the provider. Default 15m; 30s when simulated."`
+	StuckTimeout    time.Duration `placeholder:"DURATION" help:"How long the provider may show a batch as validating or finalizing until a person is asked to look. Default 2h."`
 	MissingGrace    time.Duration `placeholder:"DURATION" help:"Wait for rows that no file of a finished batch holds. Default 2m; 1s when simulated."`
 	CancelGrace     time.Duration `placeholder:"DURATION" help:"The same after a cancel. Default: the job's policy, 1h; 1s when simulated."`
 	SweepInterval   time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
@@ -82,6 +84,7 @@ func (s Settings) orElse(def Settings) Settings {
 		{&s.PollFloor, &def.PollFloor},
 		{&s.PollCeiling, &def.PollCeiling},
 		{&s.Patience, &def.Patience},
+		{&s.StuckTimeout, &def.StuckTimeout},
 		{&s.MissingGrace, &def.MissingGrace},
 		{&s.CancelGrace, &def.CancelGrace},
 		{&s.SweepInterval, &def.SweepInterval},
