@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,7 +64,7 @@ func set(body []byte, path []string, value []byte) ([]byte, error) {
 	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) || body[start] != '{' {
 		return nil, ErrBody
 	}
-	if len(path) == 0 || !utf8.ValidString(strings.Join(path, "")) {
+	if len(path) == 0 || slices.ContainsFunc(path, func(name string) bool { return !utf8.ValidString(name) }) {
 		return nil, ErrPath
 	}
 	s := splicer{text: body, value: value}

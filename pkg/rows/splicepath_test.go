@@ -75,6 +75,7 @@ func TestSpliceRefusesWhatItCannotSet(t *testing.T) {
 		"an element below 0":      {line, "1", []string{"list", "-1"}, rows.ErrPath},
 		"a number on the way":     {line, "1", []string{"o", "x", "y"}, rows.ErrPath},
 		"a name that is no UTF-8": {line, "1", []string{"\xff"}, rows.ErrPath},
+		"a letter in two names":   {line, "1", []string{"a\xcb", "\x80b"}, rows.ErrPath},
 	} {
 		if got, err := rows.Splice([]byte(c.line), c.path, []byte(c.value)); !errors.Is(err, c.want) || got != nil {
 			t.Errorf("%s: %s, %v", name, got, err)
