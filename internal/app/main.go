@@ -92,7 +92,7 @@ func (f *serviceFlags) options(env Env, services []string) (Options, error) {
 	}
 	table, priceErr := f.Table()
 	calls, callErr := f.Calls()
-	hooks, hookErr := f.WebhookFlags.Options(env, services)
+	hooks, hookErr := f.Hooks(env, services)
 	o.Prices, o.Calls, o.Webhook = table, calls, hooks
 	armed, armErr := failpoints(env)
 	o.Failpoints = armed

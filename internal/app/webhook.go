@@ -29,8 +29,8 @@ type WebhookOptions struct {
 	Verifier *doubleword.WebhookVerifier
 }
 
-// Options are what the flags and the environment say for the services, or all that is wrong with them.
-func (f WebhookFlags) Options(env Env, services []string) (WebhookOptions, error) {
+// Hooks are what the flags and the environment say for the services, or all that is wrong with them.
+func (f WebhookFlags) Hooks(env Env, services []string) (WebhookOptions, error) {
 	if f.Webhook == "" || !slices.Contains(services, Poller) {
 		return WebhookOptions{}, nil
 	}

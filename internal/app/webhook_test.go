@@ -44,7 +44,7 @@ func TestTheWebhookSecretComesFromTheEnvironmentAlone(t *testing.T) {
 		{"a secret that is none", address, app.Poller, map[string]string{app.EnvWebhook: "planted"}, app.EnvWebhook, false},
 		{"an address that is none", app.WebhookFlags{Webhook: "8090"}, app.Poller, map[string]string{app.EnvWebhook: webhookSecret}, "--webhook", true},
 	} {
-		o, err := c.flags.Options(app.Env{Lookup: lookup(c.env)}, []string{c.service})
+		o, err := c.flags.Hooks(app.Env{Lookup: lookup(c.env)}, []string{c.service})
 		if (c.fault == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), c.fault) || strings.Contains(err.Error(), "planted")) {
 			t.Errorf("%s: %v", c.name, err)
 		}

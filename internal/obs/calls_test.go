@@ -2,6 +2,7 @@ package obs_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,11 @@ func TestCallsThatWaitShowTheirAge(t *testing.T) {
 		got := map[string]float64{}
 		for _, family := range families {
 			for _, m := range family.GetMetric() {
-				name := family.GetName()
+				name := []string{family.GetName()}
 				for _, label := range m.GetLabel() {
-					name += " " + label.GetValue()
+					name = append(name, label.GetValue())
 				}
-				got[name] = m.GetGauge().GetValue()
+				got[strings.Join(name, " ")] = m.GetGauge().GetValue()
 			}
 		}
 		if !maps.Equal(got, want) {

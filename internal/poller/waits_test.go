@@ -16,7 +16,7 @@ import (
 // troubled is a provider whose first answers are no answers.
 type troubled struct {
 	mu   sync.Mutex
-	says []func() (*http.Response, error)
+	says []reply
 	next http.RoundTripper
 	at   []time.Time
 }
@@ -27,21 +27,26 @@ func (t *troubled) RoundTrip(r *http.Request) (*http.Response, error) {
 	n := len(t.at)
 	t.mu.Unlock()
 	if n <= len(t.says) {
-		return t.says[n-1]()
+		return t.says[n-1].response()
 	}
 	return t.next.RoundTrip(r)
 }
 
-func status(code int, retryAfter string) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		return &http.Response{StatusCode: code, Header: http.Header{"Retry-After": {retryAfter}}, Body: http.NoBody}, nil
-	}
+// reply is an answer without a body; status 0: none, but a reset.
+type reply struct {
+	status     int
+	retryAfter string
 }
 
-func reset() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
+func (s reply) response() (*http.Response, error) {
+	if s.status == 0 {
+		return nil, errors.New("connection reset by peer")
+	}
+	return &http.Response{StatusCode: s.status, Header: http.Header{"Retry-After": {s.retryAfter}}, Body: http.NoBody}, nil
+}
 
 // trouble puts answers before those of the simulator.
-func (w *world) trouble(retry time.Duration, says ...func() (*http.Response, error)) (*troubled, *doubleword.Client) {
+func (w *world) trouble(retry time.Duration, says ...reply) (*troubled, *doubleword.Client) {
 	w.t.Helper()
 	t := &troubled{says: says, next: simulator.Transport{Handler: w.sim}}
 	client, err := doubleword.New(doubleword.Config{
@@ -56,7 +61,7 @@ func TestP63TroubleWhilePollingIsWaitedForAndPollingGoesOn(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.submit("1")
-		sick, client := w.trouble(0, status(503, ""), status(429, "7"), reset)
+		sick, client := w.trouble(0, reply{503, ""}, reply{429, "7"}, reply{})
 		p := w.run(w.configFor(client))
 		pass(3 * time.Hour)
 		p.end()
@@ -75,7 +80,7 @@ func TestAListThatIsToldToWaitDelaysEveryPollOfItsKeyVisibly(t *testing.T) {
 			t.Parallel()
 			inWorld(t, func(w *world) {
 				w.submit("1")
-				sick, client := w.trouble(-1, status(code, "300"))
+				sick, client := w.trouble(-1, reply{code, "300"})
 				p := w.run(w.configFor(client))
 				pass(45 * time.Second)
 				w.submit("2") // due at once, but the key waits

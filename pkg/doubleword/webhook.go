@@ -51,7 +51,7 @@ func NewWebhookVerifier(secret Secret, tolerance time.Duration) (*WebhookVerifie
 	if v.tolerance <= 0 {
 		v.tolerance = DefaultWebhookTolerance
 	}
-	for _, one := range strings.Fields(secret.reveal()) {
+	for one := range strings.FieldsSeq(secret.reveal()) {
 		encoded, prefixed := strings.CutPrefix(one, "whsec_")
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if !prefixed || err != nil || len(key) < 16 {
@@ -97,7 +97,7 @@ func (v *WebhookVerifier) signed(head string, body []byte, signatures string) bo
 		_, _ = mac.Write([]byte(head)) // a hash never fails
 		_, _ = mac.Write(body)
 		want := mac.Sum(nil)
-		for _, signature := range strings.Fields(signatures) {
+		for signature := range strings.FieldsSeq(signatures) {
 			encoded, known := strings.CutPrefix(signature, "v1,")
 			got, err := base64.StdEncoding.DecodeString(encoded)
 			if known && err == nil && hmac.Equal(got, want) {

@@ -110,7 +110,10 @@ func goldenBatches() map[string]events.Batch {
 	wished.Hold = &events.Hold{Code: events.HoldBusOlder, Message: "other rows", At: at(8)}
 	wished.Wish = &events.Wish{Kind: events.WishAdopt, ProviderBatchID: "batch-8", Hold: events.HoldBusOlder, At: at(9)}
 	wished.ForeignDigest, wished.Abandoned = "d2", []string{"batch-7"}
-	return map[string]events.Batch{"planned": planned, "every_field": running, "wished": wished}
+	polled := planned
+	polled.State, polled.RatePerSec, polled.RateSince, polled.ProgressAt = events.BatchSubmitted, 0.5, new(at(5)), new(at(7))
+	polled.UnknownSince, polled.Unanswered = new(at(8)), 3
+	return map[string]events.Batch{"planned": planned, "every_field": running, "wished": wished, "polled": polled}
 }
 
 func goldenCursor() events.Cursor {
