@@ -105,6 +105,9 @@ func apiTable() []Entry {
 	return []Entry{
 		{"api.commit.queue", "the policy of a queue", askedAgain + " and the record is found as it is wanted"},
 		{"api.commit.job.opened", "the job's state with its policy", askedAgain + " and the job is found open"},
+		{"api.publish.requests", "a row that is retried by hand", askedAgain + " and publishes all rows; the planner knows rows by their source and skips those that came twice"},
+		{"api.publish.object_chunk", chunks, askedAgain + " and stores a new object; the keeper deletes the chunks after a day"},
+		{"api.publish.object", "a big row that is retried by hand, which no request names yet", askedAgain + " and stores a new object; the keeper deletes this one after a day"},
 		{"api.publish.seal_request", "a request to seal, or to cancel, at the end of the job's subject", askedAgain + "; a second seal means nothing"},
 		{"api.commit.batch.adopting", "the wish to adopt a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},
 		{"api.commit.batch.abandoning", "the wish to abandon a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},

@@ -18,8 +18,9 @@ import (
 	"github.com/batchbus/batchbus/pkg/rows"
 )
 
-// MaxRows is how many rows one part holds: about 20 MB of memory, and few passes over the blocks of the largest job.
-const MaxRows = 250_000
+// MaxRows is how many rows one part holds: about 4 MB of memory and, as a rule, seconds of work, since whoever asks turns to another replica when
+// an answer is late.
+const MaxRows = 50_000
 
 // ErrRowsGone is returned when a row that is meant is not in the job's blocks any more.
 var ErrRowsGone = errors.New("the rows of the job are gone")

@@ -119,17 +119,10 @@ func (c *Client) Jobs(ctx context.Context, queue string) iter.Seq2[events.JobSta
 // ask asks an endpoint. All of them may be asked again, so a replica that does not answer, frozen perhaps, costs seconds: the next try most
 // likely meets another one.
 func ask[A, Q events.APIPayload](ctx context.Context, c *Client, endpoint string, q Q, timeout time.Duration) (none A, err error) {
-	return askPatiently[A](ctx, c, endpoint, q, timeout, firstTry)
-}
-
-// askPatiently is ask with another patience for the first replica.
-func askPatiently[A, Q events.APIPayload](
-	ctx context.Context, c *Client, endpoint string, q Q, timeout, patience time.Duration,
-) (none A, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request := &nats.Msg{Subject: events.APISubject(endpoint), Data: events.EncodeAPI(q)}
-	answer, err := c.present(ctx, request, patience)
+	answer, err := c.present(ctx, request)
 	if err != nil {
 		return none, fmt.Errorf("ask %s: %w", endpoint, err)
 	}
@@ -144,7 +137,8 @@ func askPatiently[A, Q events.APIPayload](
 }
 
 // present sends a request, again and again for a while when nobody listens.
-func (c *Client) present(ctx context.Context, request *nats.Msg, patience time.Duration) (*nats.Msg, error) {
+func (c *Client) present(ctx context.Context, request *nats.Msg) (*nats.Msg, error) {
+	patience := firstTry
 	for end := time.Now().Add(absenceTimeout); ; {
 		answer, err := c.try(ctx, request, patience)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

@@ -18,7 +18,7 @@ import (
 
 // asked are jobs that people drive by the control API, which ingest answers as well as the submitter.
 func asked() []scenario {
-	return []scenario{askedJob(), askedHold(), askedQueue(), word(), foreign("adopted"), foreign("abandoned")}
+	return []scenario{askedJob(), askedRetry(), askedHold(), askedQueue(), word(), foreign("adopted"), foreign("abandoned")}
 }
 
 func ref(job string) events.JobRef { return events.JobRef{Queue: rig.Queue, Job: job} }
@@ -69,6 +69,26 @@ func askedQueue() scenario {
 			w.event(events.QueueResumed, events.NoJob)
 		},
 		want: expectation{dues: []due{succeed("broke", 3)}, allowed: []events.Kind{events.QueueHeld}},
+	}
+}
+
+// askedRetry: every row fails, one of them too big for a message, and is retried by hand.
+func askedRetry() scenario {
+	return scenario{
+		name: "retried", simulator: []string{"--failure-rate=1"},
+		madeFor: []failpoint.Point{"api.publish.requests", "api.publish.object", "api.publish.object_chunk"},
+		run: func(w *world) {
+			w.job("tried", rows("row", "m", 3)+rig.Chat("big", "m", strings.Repeat("x", 1<<20)))
+			w.event(events.JobDone, "tried")
+			w.asked("retry", func() error {
+				return second(w.Client.RetryJob(w.t.Context(), events.RetryJob{JobRef: ref("tried"), All: true}))
+			})
+			w.event(events.JobDone, "tried-retry1")
+		},
+		want: expectation{dues: []due{
+			{job: "tried", published: 4, outcomes: map[string]int{"failed": 4}},
+			{job: "tried-retry1", published: 4, outcomes: map[string]int{"failed": 4}},
+		}},
 	}
 }
 
