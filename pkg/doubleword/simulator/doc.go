@@ -21,6 +21,12 @@
 // server refuses (a temperature outside 0 to 2, a token limit below 1, no messages), or when Config.FailureRate chooses
 // it: half of those end as NonRetriableHttpStatus, the others as each of the other reasons a client must decode.
 //
+// # What goes wrong
+//
+// A [Fault] goes wrong at selected calls, batches or rows; SetFaults changes them in mid-run. What a fault makes of a row
+// when it runs is journalled, so that the row reads the same ever after; what it does to a call or to how a batch is
+// shown lasts as long as the fault. [DialectOpenAI] turns the whole into a plain OpenAI-shaped server.
+//
 // # What it leaves out
 //
 // All keys are one account: no organisations, roles, balances or prices of its own. Image inputs are not fetched.
