@@ -29,6 +29,7 @@ type commands struct {
 	Cancel      cancelCommand      `cmd:"" help:"Cancel a job."`
 	Resume      resumeCommand      `cmd:"" help:"End holds whose cause is gone: of a job, of one batch, or all of a queue that is out of credit."`
 	Batch       batchCommand       `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
+	Retry       retryCommand       `cmd:"" help:"Send rows of a completed job that have no answer once more, in a job that names it."`
 	List        listCommand        `cmd:"" help:"List the jobs."`
 	Queues      queuesCommand      `cmd:"" help:"Look at the policies of queues, and change them."`
 	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`

@@ -62,6 +62,9 @@ func jobWords(j *events.JobStatus) (lines []string) {
 	if j.Fixes != nil {
 		add("takes up rows that job %s, queue %s, refused", j.Fixes.Job, j.Fixes.Queue)
 	}
+	if j.Retries != nil {
+		add("sends rows of job %s, queue %s, once more", j.Retries.Job, j.Retries.Queue)
+	}
 	if t := j.Totals; t != nil {
 		add("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d", j.Rows, t.Succeeded, t.Failed, t.Expired, t.Cancelled, t.Rejected)
 		if words := costWords(t.Cost, t.Currency, t.Billed); words != "" {
