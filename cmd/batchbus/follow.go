@@ -28,7 +28,7 @@ type follower struct {
 	heldSince time.Time
 }
 
-// follow returns nil once saw has told that it is done. It gives up when the job is held.
+// follow returns nil once saw has told that it is done. It gives up when the job is held and nothing of it goes on by itself.
 func (f *follower) follow(ctx context.Context) error {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -50,11 +50,11 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// held ends the following when something has been waiting for a person for a while.
+// held ends the following when all that is left has been waiting for a person for a while.
 func (f *follower) held() error {
 	holds := f.holds()
 	switch {
-	case len(holds) == 0:
+	case len(holds) == 0, f.moves():
 		f.heldSince = time.Time{}
 	case f.heldSince.IsZero():
 		f.heldSince = time.Now()

@@ -79,6 +79,13 @@ func (v *view) holds() (holds []string) {
 	return holds
 }
 
+// moves reports whether a batch goes on without anybody's help.
+func (v *view) moves() bool {
+	return slices.ContainsFunc(v.batches, func(b events.Batch) bool {
+		return !b.State.Ended() && b.Hold == nil && b.Why != events.WhyQueueHeld
+	})
+}
+
 // queueHold is the hold of the queue that a batch of the job waits for. One that concerns what runs already is not the job's.
 func (v *view) queueHold() (hold events.QueueHold, held bool) {
 	for i := range v.batches {
