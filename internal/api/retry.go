@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
@@ -156,14 +157,12 @@ func (r *retrying) part(ctx context.Context) (*retry.Part, error) {
 }
 
 // others names the jobs that hold rows.
-func (r *retrying) others() (names string) {
+func (r *retrying) others() string {
+	names := make([]string, len(r.linked.Jobs))
 	for i := range r.linked.Jobs {
-		if i > 0 {
-			names += ", "
-		}
-		names += r.linked.Jobs[i].Name()
+		names[i] = r.linked.Jobs[i].Name()
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // gone says how long rows are kept, and when that was over.

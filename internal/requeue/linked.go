@@ -68,26 +68,32 @@ func (l *Linked) Read(ctx context.Context, bus Bus, only func(id [16]byte) bool)
 		}
 	}
 	for i := range l.Jobs {
-		j := &l.Jobs[i]
-		index := uint8(min(i, maxLinked))
-		for m, err := range bus.Read(ctx, jetstore.StreamRows, events.RowsSubject(j.Queue, j.Name()), 1) {
+		if err := readIDs(ctx, bus, &l.Jobs[i], func(id [16]byte) { note(id, uint8(min(i, maxLinked))) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readIDs notes the custom_ids that a job holds, some of them twice.
+func readIDs(ctx context.Context, bus Bus, j *jobs.Job, note func(id [16]byte)) error {
+	for m, err := range bus.Read(ctx, jetstore.StreamRows, events.RowsSubject(j.Queue, j.Name()), 1) {
+		if err != nil {
+			return fmt.Errorf("read rows of linked job: %w", err)
+		}
+		for e, err := range block.Read(m.Data) {
 			if err != nil {
 				return fmt.Errorf("read rows of linked job: %w", err)
 			}
-			for e, err := range block.Read(m.Data) {
-				if err != nil {
-					return fmt.Errorf("read rows of linked job: %w", err)
-				}
-				note(e.ID, index)
-			}
+			note(e.ID)
 		}
-		prefix := strings.TrimSuffix(events.ResultsFilter(j.Queue, j.Name()), ">")
-		for m, err := range bus.Read(ctx, jetstore.StreamResults, prefix+">", 1) {
-			if err != nil {
-				return fmt.Errorf("read results of linked job: %w", err)
-			}
-			note(idOfToken(strings.TrimPrefix(m.Subject, prefix)), index)
+	}
+	prefix := strings.TrimSuffix(events.ResultsFilter(j.Queue, j.Name()), ">")
+	for m, err := range bus.Read(ctx, jetstore.StreamResults, prefix+">", 1) {
+		if err != nil {
+			return fmt.Errorf("read results of linked job: %w", err)
 		}
+		note(idOfToken(strings.TrimPrefix(m.Subject, prefix)))
 	}
 	return nil
 }
