@@ -3,6 +3,7 @@ package integration_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,7 @@ import (
 const bodyOfRetry = `{ "model":"m",  "temperature" : 1e0, "messages":[{"role":"user","content":"caf\u00e9 <&>"}] }`
 
 func retriable(id string) string {
-	name, _ := json.Marshal(id)
-	return `{"custom_id":` + string(name) + `,"method":"POST","url":"/v1/chat/completions","body":` + bodyOfRetry + `}`
+	return `{"custom_id":` + strconv.Quote(id) + `,"method":"POST","url":"/v1/chat/completions","body":` + bodyOfRetry + `}`
 }
 
 func (s *stack) retry(q events.RetryJob) events.Retried {
