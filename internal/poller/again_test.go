@@ -28,8 +28,8 @@ func TestABatchThatIsSettledHereAndRunsAgainIsToldOnce(t *testing.T) {
 			lists++
 			fmt.Fprintf(rw, `{"data":[%s,%s,%s]}`, one("again", "1", "in_progress"), one("runs", "2", "in_progress"), one("over", "3", "cancelled"))
 		}))
-		w.during(time.Hour)
-		w.during(time.Hour)
+		w.during(20 * time.Minute)
+		w.during(20 * time.Minute)
 		if lists < 10 {
 			t.Fatalf("%d lists show nothing", lists)
 		}

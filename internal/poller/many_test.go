@@ -23,7 +23,7 @@ func TestAThousandLiveBatchesCostAboutTenRequestsPerInterval(t *testing.T) {
 		}, upTo(1000)...)
 		p := w.run(w.config())
 		var spent []int
-		for range 5 {
+		for range 3 {
 			before := w.calls(list)
 			pass(10 * time.Minute)
 			spent = append(spent, w.calls(list)-before)

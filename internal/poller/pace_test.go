@@ -28,6 +28,8 @@ func TestPace(t *testing.T) {
 		{"one that ends soon is asked for then", time.Hour, func(b *events.Batch) { b.ETAAt = in(61 * time.Minute) }, time.Minute},
 		{"one that ends at once waits for the floor", time.Hour, func(b *events.Batch) { b.ETAAt = in(time.Hour + 1) }, 30 * time.Second},
 		{"one that should have ended does not", time.Hour, func(b *events.Batch) { b.ETAAt = in(time.Minute) }, 3 * time.Minute},
+		{"one whose window ends soon is asked for then", 10 * time.Hour, func(b *events.Batch) { b.ExpiresAt = in(10*time.Hour + 3*time.Minute) }, 3*time.Minute + time.Second},
+		{"one whose window ends just now once more", 10 * time.Hour, func(b *events.Batch) { b.ExpiresAt = in(10 * time.Hour) }, 30 * time.Second},
 		{"an overdue one waits for the ceiling", time.Minute, func(b *events.Batch) { b.Overdue = true }, 10 * time.Minute},
 		{"one in doubt waits for the ceiling", time.Minute, func(b *events.Batch) { b.Hold = hold }, 10 * time.Minute},
 		{"without a time of submission its state's counts", time.Hour, func(b *events.Batch) { b.SubmittedAt = nil }, 3 * time.Minute},

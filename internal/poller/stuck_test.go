@@ -102,7 +102,7 @@ func TestP67ABatchInProgressForEverIsOverdueOnceAndNothingIsSentAgain(t *testing
 	inWorld(t, func(w *world) {
 		w.submit("1")
 		id := w.batch("1").ProviderBatchID
-		expires := time.Now().Add(24 * time.Hour)
+		expires := time.Now().Add(2 * time.Hour)
 		lists := 0
 		w.talkTo(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
@@ -114,7 +114,7 @@ func TestP67ABatchInProgressForEverIsOverdueOnceAndNothingIsSentAgain(t *testing
 		c := w.config()
 		c.Floor = 2 * time.Minute
 		p := w.run(c)
-		pass(24*time.Hour + 5*time.Minute)
+		pass(2*time.Hour + 5*time.Minute)
 		w.want("overdue, within minutes of the end of the window", w.told(events.BatchOverdue), map[string]int{"1": 1})
 		before := lists
 		pass(5 * time.Hour)
@@ -135,7 +135,7 @@ func TestAnUnknownStatusIsToldOnce(t *testing.T) {
 		w.talkTo(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(rw, `{"data":[{"id":"remote","status":"pondering","request_counts":{"total":1,"completed":0,"failed":0}}]}`)
 		}))
-		w.during(6 * time.Hour)
+		w.during(2 * time.Hour)
 		b := w.batch("1")
 		if b.State != events.BatchSubmitted || !strings.Contains(b.Why, `"pondering"`) {
 			t.Errorf("%s, why %q", b.State, b.Why)

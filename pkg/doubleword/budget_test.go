@@ -168,6 +168,24 @@ func TestACallThatGaveUpWaitingLeavesItsPlaceToTheNext(t *testing.T) {
 	})
 }
 
+func TestACallThatIsOverBeforeItBeginsTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	inPlay(t, doubleword.BudgetConfig{MaxCalls: 6}, func(p *play) {
+		c := p.client("a")
+		ctx, cancel := context.WithCancel(p.t.Context())
+		cancel()
+		for range 50 { // a free place and the end of the context come at once: either may win
+			if _, err := c.Batch(ctx, "b"); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		}
+		p.start(p.poll(c, "next"))
+		if n := len(p.stage.calls()); n != 1 {
+			t.Errorf("%d calls came", n)
+		}
+	})
+}
+
 func TestACreateThatFindsNoPlaceForFiveSecondsIsNotSent(t *testing.T) {
 	t.Parallel()
 	inPlay(t, doubleword.BudgetConfig{MaxCalls: 6}, func(p *play) {
