@@ -69,6 +69,14 @@ func (c claim) refused() *refusal {
 	return nil
 }
 
+// besideObject refuses the payload of a message that names an object as its payload.
+func besideObject() refusal {
+	return refusal{
+		events.DLPayloadBesideObject, "the message names an object as its payload and has another payload beside it, which was not read",
+		"publish the payload in a message of its own",
+	}
+}
+
 // claimRefusal tells the errors that no waiting changes.
 func claimRefusal(err error, age time.Duration) *refusal {
 	switch {

@@ -106,17 +106,27 @@ func (w *worker) spread(ctx context.Context, m *message) error {
 	if err != nil {
 		return err
 	}
-	payload := m.delivery.Data
 	if isClaim {
-		var why *refusal
-		if payload, why, err = w.redeem(ctx, m, claimed); err != nil {
-			return err
-		}
-		if why != nil {
-			return w.refuseWhole(ctx, m, *why, job, nil)
-		}
+		return w.claimed(ctx, m, snapshot, claimed)
 	}
-	return w.rows(ctx, m, snapshot, payload)
+	return w.rows(ctx, m, snapshot, m.delivery.Data)
+}
+
+// claimed spreads the rows of the object that m names. A payload beside it is nobody's row, and told of: it must not vanish.
+func (w *worker) claimed(ctx context.Context, m *message, p *snapshot, c claim) error {
+	payload, why, err := w.redeem(ctx, m, c)
+	switch {
+	case err != nil:
+		return err
+	case why != nil:
+		err = w.refuseWhole(ctx, m, *why, p.job, nil)
+	default:
+		err = w.rows(ctx, m, p, payload)
+	}
+	if err != nil || blank(m.delivery.Data) {
+		return err
+	}
+	return w.refuseWhole(ctx, m, besideObject(), p.job, m.delivery.Data)
 }
 
 func (w *worker) rows(ctx context.Context, m *message, p *snapshot, payload []byte) error {

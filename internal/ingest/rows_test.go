@@ -224,6 +224,8 @@ func TestAMessageMayNameAnObject(t *testing.T) {
 	r.publish("default.huge", "", huge...)
 	r.publish("default.odd", "", jetstore.HeaderObject, "x", jetstore.HeaderSize, "large")
 	r.publish("default.sealed", "", append(r.claimed(row("a")), events.HeaderSeal, "true")...)
+	r.publish("default.both", row("beside"), r.claimed(row("a"))...)
+	r.publish("default.neither", row("beside"), jetstore.HeaderObject, "x", jetstore.HeaderSize, "large")
 	defer r.run(nil)()
 	r.ingested()
 
@@ -242,6 +244,11 @@ func TestAMessageMayNameAnObject(t *testing.T) {
 		t.Errorf("got %v", codes)
 	}
 	r.want("default", "sealed", "a seal")
+	r.want("default", "both", "a")
+	r.wantDeadLetter("default.both.*", events.DLPayloadBesideObject, row("beside"))
+	if both := r.deadLetters("default.neither.*"); len(both) != 2 {
+		t.Errorf("%d dead letters of an object that is none and the payload beside it, want one each", len(both))
+	}
 	r.wantDeadLetter("default.wrong.*", events.DLObjectDigest, "")
 	r.wantDeadLetter("default.short.*", events.DLObjectDigest, "")
 	r.wantDeadLetter("default.huge.*", rows.CodeRowTooLarge, "")

@@ -10,7 +10,9 @@ const (
 	DLBadWindow     = "bad_window"     // the header Batchbus-Window names no allowed window
 	DLObjectMissing = "object_missing" // the object that holds the payload stayed absent
 	DLObjectDigest  = "object_digest"  // the object does not have the digest that the message names
-	DLEmpty         = "empty_message"  // the message holds no row and is no seal
+	// DLPayloadBesideObject: the message names an object as its payload, whose rows were taken, and has another payload beside it.
+	DLPayloadBesideObject = "payload_beside_object"
+	DLEmpty               = "empty_message" // the message holds no row and is no seal
 )
 
 // Codes of results that are not the provider's own.
