@@ -152,7 +152,7 @@ func auditCode(r *audit.Report) int {
 // describeAudit prints a report for people.
 func describeAudit(w io.Writer, r *audit.Report) error {
 	var text strings.Builder
-	add := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	add := func(format string, args ...any) { fmt.Fprintln(&text, printable(fmt.Sprintf(format, args...))) }
 	add("job %s, queue %s, %s: %s by %s", r.Job, r.Queue, r.State, r.Verdict, r.Basis)
 	if r.Why != "" {
 		add("not row by row: %s", r.Why)

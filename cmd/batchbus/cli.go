@@ -69,7 +69,7 @@ func execute(ctx context.Context, env app.Env) int {
 // fail prints err, one line a joined fault, and returns the code of faults.
 func fail(env app.Env, err error) int {
 	for line := range strings.Lines(err.Error()) { // joined errors stand one a line
-		fmt.Fprintln(env.Stderr, "batchbus:", strings.TrimSuffix(line, "\n"))
+		fmt.Fprintln(env.Stderr, "batchbus:", printable(strings.TrimSuffix(line, "\n")))
 	}
 	return app.ExitFault
 }

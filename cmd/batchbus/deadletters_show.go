@@ -78,7 +78,7 @@ func (s *deadlettersShowCommand) print(env app.Env, e *refused.Entry) error {
 
 // entryWords is an entry for people.
 func entryWords(e *refused.Entry) (lines []string) {
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { lines = append(lines, printable(fmt.Sprintf(format, args...))) }
 	add("%s %s: %s", e.Kind, e.Code, e.Message)
 	if e.Hint != "" {
 		add("what to do: %s", e.Hint)

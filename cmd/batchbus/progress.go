@@ -74,7 +74,7 @@ func (g *progress) show(v *view, settled, answered int) {
 		g.plain(fmt.Sprintf("%d of %d rows settled, %s", settled, g.rows, status))
 		return
 	}
-	g.status = status
+	g.status = printable(status)
 	g.bar.SetTotal(int64(g.rows), false)
 	g.bar.SetCurrent(int64(min(settled, g.rows)))
 }

@@ -43,11 +43,11 @@ func (r reporter) finding(f finding) {
 	if f.Warning {
 		kind = "warning"
 	}
-	place := fmt.Sprintf("%s:%d", f.File, f.Line)
+	place := fmt.Sprintf("%s:%d", printable(f.File), f.Line)
 	if f.Column > 0 {
 		place += fmt.Sprintf(":%d", f.Column)
 	}
-	fmt.Fprintf(r.out, "%s: %s: %s: %s", place, kind, f.Code, f.Message)
+	fmt.Fprintf(r.out, "%s: %s: %s: %s", place, kind, f.Code, printable(f.Message))
 	if f.Hint != "" {
 		fmt.Fprintf(r.out, " (%s)", f.Hint)
 	}

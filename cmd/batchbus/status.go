@@ -40,6 +40,9 @@ func describeJob(w io.Writer, j *events.JobStatus) error {
 		b := &j.Batches[i]
 		lines = append(lines, fmt.Sprintf("batch %s: %s  %s", b.N, b.State, strings.Join(batchWords(b), "  ")))
 	}
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
 	if _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); err != nil {
 		return fmt.Errorf("print job: %w", err)
 	}

@@ -52,7 +52,7 @@ func (w *watchCommand) watch(ctx context.Context, env app.Env, bus *app.Bus, job
 func (w *watchCommand) print(env app.Env, e *client.Event) error {
 	line := string(e.Raw)
 	if !w.JSON {
-		line = lineOf(&e.Event)
+		line = printable(lineOf(&e.Event))
 	}
 	if _, err := fmt.Fprintln(env.Stdout, line); err != nil {
 		return fmt.Errorf("print event: %w", err)
