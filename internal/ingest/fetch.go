@@ -28,13 +28,19 @@ type worker struct {
 	packer   *packer
 	window   *jetstore.Window
 	inFlight int // bytes in the window
+	// moved says that something was stored: a message of a million bad lines takes longer than any one timeout, and begun anew it would not
+	// come further.
+	moved func()
 }
 
 // handle stores what follows from a fetch and answers every message of it. It never fails as a whole: what could not be stored is
 // given back message by message.
 func (w *worker) handle(ctx context.Context, deliveries []jetstore.Delivery) error {
-	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	standstill := time.AfterFunc(w.timeout, cancel)
+	defer standstill.Stop()
+	w.moved = func() { standstill.Reset(w.timeout) }
 	w.packer.limit = w.bus.MaxPayload() / 2
 	batch := readMessages(deliveries)
 	for _, m := range batch {

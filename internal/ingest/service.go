@@ -27,7 +27,7 @@ type Config struct {
 	// FetchWait is how long a fetch waits for more after its first message. Default 20 ms: rows of one publisher share blocks, and nobody
 	// notices.
 	FetchWait time.Duration
-	// HandleTimeout is how long one fetch may take before what is not stored by then is given back. Default 1 min.
+	// HandleTimeout is how long nothing of a fetch may be stored before what is not stored by then is given back. Default 1 min.
 	HandleTimeout time.Duration
 	// DrainTimeout is how long the fetch in hand may go on after the end of Run's ctx. Default 10 s.
 	DrainTimeout time.Duration

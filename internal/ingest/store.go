@@ -80,6 +80,7 @@ func (w *worker) send(ctx context.Context, msg *nats.Msg, publish publish, settl
 	}
 	w.inFlight += size
 	return publish(ctx, msg, func(ack jetstore.Ack) {
+		w.moved()
 		w.inFlight -= size
 		settled(ack)
 	})
