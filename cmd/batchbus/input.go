@@ -42,12 +42,12 @@ func inspect(path string, rules *rows.Rules) (input, error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
-	in.bom, err = eachRow(io.TeeReader(file, sum), rules, func(line int, _ rows.Row, fault *rows.Fault) {
+	in.bom, err = eachRow(io.TeeReader(file, sum), rules, func(line rows.Line, _ rows.Row, fault *rows.Fault) {
 		in.rows++
 		if fault == nil {
 			in.valid++
 		} else if len(in.faults) < shownFaults {
-			in.faults = append(in.faults, rowFault{line: line, fault: fault})
+			in.faults = append(in.faults, rowFault{line: line.Number, fault: fault})
 		}
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func openRows(path string) (*os.File, error) {
 
 // eachRow judges every row of r and reads r to its end; it tells whether r began with a byte order mark, which is left out. A line too long
 // for any message ends it.
-func eachRow(r io.Reader, rules *rows.Rules, each func(line int, row rows.Row, fault *rows.Fault)) (bom bool, err error) {
+func eachRow(r io.Reader, rules *rows.Rules, each func(line rows.Line, row rows.Row, fault *rows.Fault)) (bom bool, err error) {
 	var parser rows.Parser
 	reader := rows.NewReader(bufio.NewReaderSize(r, 1<<20), client.MaxLineBytes)
 	for {
@@ -89,7 +89,7 @@ func eachRow(r io.Reader, rules *rows.Rules, each func(line int, row rows.Row, f
 			return reader.BOM(), err
 		}
 		row, fault := parser.Parse(line.Bytes, rules)
-		each(line.Number, row, fault)
+		each(line, row, fault)
 	}
 }
 

@@ -42,13 +42,12 @@ func (v *validateCommand) run(_ context.Context, env app.Env) (int, error) {
 	return app.ExitOK, nil
 }
 
-// checker goes through files and remembers every custom_id's first row: 48 bytes and the map's share each.
+// checker goes through files and remembers every custom_id's first row: 64 bytes and the map's share each.
 type checker struct {
 	rules    *rows.Rules
 	seen     map[[16]byte]firstRow
 	report   reporter
 	groups   map[string]bool
-	broken   bool // the row before was a piece of an object over several lines
 	rows     int
 	bad      int
 	warnings int
@@ -72,6 +71,7 @@ func (c *checker) group(path string, line int, row rows.Row) {
 type firstRow struct {
 	path string
 	line int
+	hash [16]byte
 }
 
 func (c *checker) file(path string) error {
@@ -80,8 +80,15 @@ func (c *checker) file(path string) error {
 		return err
 	}
 	defer file.Close()
-	c.broken = false
-	bom, err := eachRow(file, c.rules, func(line int, row rows.Row, fault *rows.Fault) { c.row(path, line, row, fault) })
+	bom, err := eachRow(file, c.rules, func(line rows.Line, row rows.Row, fault *rows.Fault) { c.row(path, line, row, fault) })
+	if foreign, ok := errors.AsType[*rows.EncodingError](err); ok {
+		c.rows++ // how many there are nobody can tell
+		c.bad++
+		c.report.finding(finding{
+			File: path, Line: 1, Column: 1, Code: rows.CodeUTF16, Message: "the text is " + foreign.Encoding + ", not UTF-8", Hint: "save the file as UTF-8",
+		})
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
@@ -92,17 +99,17 @@ func (c *checker) file(path string) error {
 	return nil
 }
 
-func (c *checker) row(path string, line int, row rows.Row, fault *rows.Fault) {
+func (c *checker) row(path string, raw rows.Line, row rows.Row, fault *rows.Fault) {
 	c.rows++
+	line := raw.Number
 	id, known := row.CustomID, true
 	if fault != nil {
 		id, known = fault.CustomID, fault.HasCustomID
 	}
-	pieces := c.broken // of an object over several lines, which is told of once
-	c.broken = fault != nil && fault.Code == rows.CodeMultilineObject
 	if fault == nil {
 		c.group(path, line, row)
-	} else if c.bad++; !pieces || !c.broken {
+	} else {
+		c.bad++
 		c.report.finding(finding{File: path, Line: line, Column: fault.Column, Code: fault.Code, Message: fault.Message, Hint: fault.Hint})
 	}
 	for _, w := range row.Warnings {
@@ -112,17 +119,27 @@ func (c *checker) row(path string, line int, row rows.Row, fault *rows.Fault) {
 	if !known {
 		return
 	}
-	hash := rows.HashID(id)
-	if first, doubled := c.seen[hash]; doubled {
-		if fault == nil {
-			c.bad++
-		}
-		c.report.finding(finding{
-			File: path, Line: line, Code: events.DLDuplicate,
-			Message: fmt.Sprintf("custom_id %q was used before, at %s:%d", id, first.path, first.line),
-			Hint:    "give every row of a job its own custom_id",
-		})
-		return
+	if fault, doubled := c.doubled(id, firstRow{path, line, rows.HashRow(raw.Bytes)}, fault == nil); doubled {
+		c.report.finding(fault)
 	}
-	c.seen[hash] = firstRow{path: path, line: line}
+}
+
+// doubled judges a row by the first with its custom_id, as the planner will. A row that is bad anyway is counted once.
+func (c *checker) doubled(id string, row firstRow, good bool) (finding, bool) {
+	hash := rows.HashID(id)
+	first, known := c.seen[hash]
+	if !known {
+		c.seen[hash] = row
+		return finding{}, false
+	}
+	if good {
+		c.bad++
+	}
+	code, what := events.DLConflict, "custom_id %q was used before by another row, at %s:%d"
+	if row.hash == first.hash {
+		code, what = events.DLDuplicate, "the same row, custom_id %q, came before, at %s:%d"
+	}
+	return finding{
+		File: row.path, Line: row.line, Code: code, Message: fmt.Sprintf(what, id, first.path, first.line), Hint: "give every row of a job its own custom_id",
+	}, true
 }

@@ -32,3 +32,36 @@ func TestValidateNamesEveryBadAndDoubledRow(t *testing.T) {
 	batchbus(t, dir, nil, "validate", good).want(t, 0)
 	batchbus(t, dir, nil, "validate", good, good).want(t, 2) // one job: the second file doubles the first
 }
+
+func TestValidateShowsEachBadRowThatItCountsUnderTheCodeOfTheBus(t *testing.T) {
+	t.Parallel()
+	one := fmt.Sprintf(goodRow, "a")
+	for name, c := range map[string]struct {
+		text string
+		says []string // of one finding each
+	}{
+		"objects over several lines, one behind the other": {"{\n \"a\":1\n}\n{\n \"b\":2\n}\n", []string{"f.jsonl:1:2: error: multiline_object", "f.jsonl:4:2: error: multiline_object"}},
+		"pieces of objects": {"{\"custom_id\":\"e\"\n}\n{\n{\"a\n", []string{
+			"f.jsonl:1:17: error: multiline_object", "f.jsonl:3:2: error: multiline_object", "f.jsonl:4:4: error: invalid_json",
+		}},
+		"the same row and another with one id": {one + one + strings.Replace(one, `"model"`, `"n":1,"model"`, 1), []string{"f.jsonl:2: error: duplicate", "f.jsonl:3: error: conflict"}},
+		"text that is UTF-16":                  {"\xff\xfe{\x00}\x00\n\x00", []string{"f.jsonl:1:1: error: utf16"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := writeFile(t, filepath.Join(dir, "f.jsonl"), c.text)
+			o := batchbus(t, dir, nil, "validate", file)
+			o.want(t, 2)
+			for _, text := range append(c.says, fmt.Sprintf(" %d bad", len(c.says))) {
+				if !strings.Contains(o.stdout, text) || strings.Count(o.stdout, "error:") != len(c.says) {
+					t.Errorf("stdout does not say %q once of %d findings:\n%s", text, len(c.says), o.stdout)
+				}
+			}
+			asJSON := batchbus(t, dir, nil, "validate", "--json", file)
+			if n := strings.Count(asJSON.stdout, `"warning":false`); n != len(c.says) {
+				t.Errorf("%d findings in JSON, want %d:\n%s", n, len(c.says), asJSON.stdout)
+			}
+		})
+	}
+}
