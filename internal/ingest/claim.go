@@ -82,7 +82,8 @@ func claimRefusal(err error, age time.Duration) *refusal {
 	switch {
 	case errors.Is(err, jetstore.ErrDigest):
 		return &refusal{
-			events.DLObjectDigest, "the object's bytes are not those of the header " + jetstore.HeaderDigest, "publish the rows again",
+			events.DLObjectDigest, "the object has not the bytes that the headers " + jetstore.HeaderDigest + " and " + jetstore.HeaderSize + " say",
+			"publish the rows again",
 		}
 	case errors.Is(err, jetstore.ErrObjectMissing) && age >= objectGrace:
 		return &refusal{
