@@ -49,7 +49,7 @@ func receive(t *testing.T, test func(r *receiver)) {
 	}
 	r := &receiver{t: t, url: "http://" + listener.Addr().String() + webhook.Path, poked: make(chan []string, 100), client: http.Client{Transport: &http.Transport{}}}
 	s, err := webhook.New(webhook.Config{
-		Listen: func(context.Context) (net.Listener, error) { return listener, nil }, Verifier: verifier, Log: zerolog.New(&r.log),
+		Listen: func(context.Context) (net.Listener, error) { return listener, nil }, Verifier: verifier, Log: zerolog.New(zerolog.SyncWriter(&r.log)),
 		Poke: func(_ context.Context, ids []string) error { r.poked <- ids; return errors.New("told, and not fatal") },
 	})
 	if err != nil {
