@@ -88,6 +88,7 @@ type day struct {
 	seed    uint64
 	rows    map[string]int // of each job
 	resumed int            // holds that a person ended
+	refused int            // creates while there was no credit
 }
 
 // deed is one thing that somebody does at a time of the day.
@@ -142,8 +143,14 @@ func (d *day) deeds() (all []deed) {
 	poor := simulator.NoBalance()
 	poor.Count = -1
 	return append(all,
-		deed{creditGoes, func() { d.set(append([]simulator.Fault{poor}, faults...)) }},
-		deed{creditComes, func() { d.set(faults) }},
+		deed{creditGoes, func() {
+			d.refused = -d.sim.Ledger().Calls["POST /v1/batches"]
+			d.set(append([]simulator.Fault{poor}, faults...))
+		}},
+		deed{creditComes, func() {
+			d.refused += d.sim.Ledger().Calls["POST /v1/batches"]
+			d.set(faults)
+		}},
 	)
 }
 
