@@ -24,10 +24,10 @@ func (a accompanied) Run(ctx context.Context) error {
 	return supervise(ctx, append([]Service{a.Service}, a.companions...))
 }
 
-// withAPI makes a replica of the service one of the control API too.
+// withAPI makes a replica of the service one of the control API too, if that is wanted.
 func withAPI(d *deps, service Service, err error) (Service, error) {
-	if err != nil {
-		return nil, err
+	if err != nil || d.options.WithoutAPI {
+		return service, err
 	}
 	bus := d.bus.Probed(d.options.Failpoints.Probe(failpoint.ServiceAPI))
 	settings := d.options.Settings

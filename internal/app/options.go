@@ -33,6 +33,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// Calls bounds the calls of the provider of all services together.
 	Calls doubleword.BudgetConfig
+	// WithoutAPI leaves out the control API that ingest and the submitter answer otherwise.
+	WithoutAPI bool
 	// Webhook takes webhooks beside the poller.
 	Webhook WebhookOptions
 	// Topology is what the bus should hold. Setup makes what is missing; without it the topology is only checked.

@@ -82,13 +82,15 @@ func (w *world) start(replicas int) {
 }
 
 // options are those of a deployment that sets nothing, but that jobs are searched for what lost its trigger only now and then: nothing
-// loses it here, and a search a minute is most of what a day costs.
+// loses it here, and a search a minute is most of what a day costs. There is no control API, which nobody asks here: its end drains
+// subscriptions by timers that nats.go pools for all bubbles of the process (see jetstoretest).
 func (w *world) options() app.Options {
 	settings := app.DefaultSettings()
 	settings.SweepInterval = w.sweepInterval
 	settings.PollFloor = cmp.Or(w.pollFloor, settings.PollFloor)
 	return app.Options{
-		Services: app.Names(),
+		Services:   app.Names(),
+		WithoutAPI: true,
 		Dial: func(name string) (*nats.Conn, error) {
 			return w.Server.Connect(nats.Name(name), nats.InProcessServer(w.bus))
 		},

@@ -5,8 +5,9 @@
 // are in process), and that everything it starts ends within it.
 //
 // One trap is left. nats.go pools timers for the whole process, and a timer of one bubble ends the process when it is
-// reused outside of it. Conn.Flush, Conn.Request, Subscription.NextMsg with a timeout, and a reconnect use that pool;
-// the variants with a context, and package jetstore, do not. Keep them out of bubbles, or keep to one bubble a process.
+// reused outside of it. Conn.Flush, Conn.Request, Subscription.NextMsg with a timeout, every Drain, with it the end of a
+// service of package micro, and a reconnect use that pool; the variants with a context, and package jetstore, do not.
+// Keep them out of bubbles, or keep to one bubble a process.
 //
 // [Link] is a connection whose replies can be lost, for tests of what an unknown outcome does.
 package jetstoretest
