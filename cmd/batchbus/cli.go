@@ -68,10 +68,28 @@ func execute(ctx context.Context, env app.Env) int {
 
 // fail prints err, one line a joined fault, and returns the code of faults.
 func fail(env app.Env, err error) int {
-	for line := range strings.Lines(err.Error()) { // joined errors stand one a line
-		fmt.Fprintln(env.Stderr, "batchbus:", printable(strings.TrimSuffix(line, "\n")))
+	for _, line := range faultLines(err) {
+		fmt.Fprintln(env.Stderr, "batchbus:", line)
 	}
 	return app.ExitFault
+}
+
+// faultLines are the faults that were joined in err, each as one printable line. A line feed in a foreign text begins no line of its own.
+func faultLines(err error) []string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
+		var lines []string
+		for _, one := range joined.Unwrap() {
+			lines = append(lines, faultLines(one)...)
+		}
+		return lines
+	}
+	text, inner := err.Error(), errors.Unwrap(err)
+	if inner != nil {
+		if before, wraps := strings.CutSuffix(text, inner.Error()); wraps {
+			return []string{printable(before) + strings.Join(faultLines(inner), "; ")}
+		}
+	}
+	return []string{printable(text)}
 }
 
 type versionCommand struct{}

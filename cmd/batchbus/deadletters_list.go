@@ -99,8 +99,8 @@ func refusedTable(out io.Writer, entries iter.Seq2[refused.Entry, error]) error 
 	fmt.Fprintln(w, "REFUSED\tKIND\tCODE\tQUEUE\tJOB\tLINE\tCUSTOM_ID\tSOURCE\tMESSAGE")
 	n := 0
 	err := eachRefused(entries, func(e *refused.Entry) error {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(time.DateTime), e.Kind, e.Code, e.Queue, e.Job,
-			lineAndColumn(e), quotedID(e.CustomID), e.Source, printable(e.Message))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(time.DateTime), e.Kind, printable(e.Code), printable(e.Queue), printable(e.Job),
+			lineAndColumn(e), quotedID(e.CustomID), printable(e.Source), printable(e.Message))
 		if n++; n%tablePart == 0 {
 			return w.Flush()
 		}

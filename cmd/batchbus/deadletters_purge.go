@@ -53,7 +53,7 @@ func (p *deadlettersPurgeCommand) run(ctx context.Context, env app.Env) (int, er
 // tellCounts prints a line a job and returns the sum.
 func tellCounts(env app.Env, counts map[string]int, verb string) (sum int) {
 	for _, job := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(env.Stdout, "job %s %s %d dead letters that are meant\n", job, verb, counts[job])
+		fmt.Fprintf(env.Stdout, "job %s %s %d dead letters that are meant\n", printable(job), verb, counts[job])
 		sum += counts[job]
 	}
 	if sum == 0 {

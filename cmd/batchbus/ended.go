@@ -59,5 +59,5 @@ func ended(ctx context.Context, env app.Env, code int, err error, whatNow string
 
 // say prints one line for people.
 func say(env app.Env, format string, args ...any) {
-	fmt.Fprintln(env.Stderr, "batchbus: "+printableLines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(env.Stderr, "batchbus: "+printable(fmt.Sprintf(format, args...)))
 }

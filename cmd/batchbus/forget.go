@@ -41,5 +41,5 @@ func or(id string) string {
 	if id == "" {
 		return "none"
 	}
-	return id
+	return printable(id)
 }

@@ -74,7 +74,7 @@ func table(env app.Env, all []events.JobStatus) error {
 		if j.Totals != nil {
 			succeeded = strconv.Itoa(j.Totals.Succeeded)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", j.OpenedAt.Local().Format(time.DateTime), j.Queue, j.Job, state, j.Rows, succeeded)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", j.OpenedAt.Local().Format(time.DateTime), printable(j.Queue), printable(j.Job), printable(state), j.Rows, succeeded)
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print jobs: %w", err)

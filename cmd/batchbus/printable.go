@@ -28,12 +28,3 @@ func printable(text string) string {
 }
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
-
-// printableLines is [printable] of each line of a text of ours that has several.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}

@@ -59,7 +59,7 @@ func queueTable(env app.Env, all []events.QueueStatus) error {
 		if q.Fault != "" {
 			record = "BAD, no job opens: " + q.Fault
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", q.Queue, changed(q), record)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", printable(q.Queue), changed(q), printable(record))
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print queues: %w", err)
@@ -114,7 +114,7 @@ func describeQueue(env app.Env, q *events.QueueStatus) error {
 		if _, set := own[name]; set {
 			mark = "own"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", name, values[name], mark)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, printable(values[name]), mark)
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print queue: %w", err)

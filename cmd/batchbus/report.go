@@ -47,9 +47,9 @@ func (r reporter) finding(f finding) {
 	if f.Column > 0 {
 		place += fmt.Sprintf(":%d", f.Column)
 	}
-	fmt.Fprintf(r.out, "%s: %s: %s: %s", place, kind, f.Code, printable(f.Message))
+	fmt.Fprintf(r.out, "%s: %s: %s: %s", place, kind, printable(f.Code), printable(f.Message))
 	if f.Hint != "" {
-		fmt.Fprintf(r.out, " (%s)", f.Hint)
+		fmt.Fprintf(r.out, " (%s)", printable(f.Hint))
 	}
 	fmt.Fprintln(r.out)
 }

@@ -43,7 +43,7 @@ func (r *retryCommand) run(ctx context.Context, env app.Env) (int, error) {
 		if r.JSON {
 			return app.ExitOK, printJSON(env, done)
 		}
-		if _, err := fmt.Fprintln(env.Stdout, done.Job); err != nil {
+		if _, err := fmt.Fprintln(env.Stdout, printable(done.Job)); err != nil {
 			return app.ExitFault, fmt.Errorf("print job: %w", err)
 		}
 		return app.ExitOK, nil

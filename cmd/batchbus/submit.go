@@ -76,7 +76,7 @@ func (s *submission) hand(ctx context.Context, bus *app.Bus, asJSON bool) (int, 
 			Job: s.id.job, Queue: s.id.queue, Rows: s.rows, InputSHA256: inputDigest(s.inputs),
 		})
 	}
-	if _, err := fmt.Fprintln(s.env.Stdout, s.id.job); err != nil {
+	if _, err := fmt.Fprintln(s.env.Stdout, printable(s.id.job)); err != nil {
 		return app.ExitFault, fmt.Errorf("print job: %w", err)
 	}
 	return app.ExitOK, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/nats-io/nats.go/micro"
 
@@ -100,6 +101,15 @@ func (s *Service) refuse(e endpoint, r micro.Request, err error) error {
 		s.Log.Warn().Str("endpoint", e.name).Err(err).Msg("request failed")
 		known = refusal(events.APIUnavailable, "%v: it may be done or not, ask again", err)
 	}
-	text := strings.NewReplacer("\r", " ", "\n", " ").Replace(known.Message) // it is a header
-	return r.Error(known.Code, text, events.EncodeAPI(*known))               //nolint:wrapcheck // the caller says what failed
+	return r.Error(known.Code, headerText(known.Message), events.EncodeAPI(*known)) //nolint:wrapcheck // the caller says what failed
+}
+
+// headerText is message as one line that a terminal may show: tools print this header as it is. The body has the message itself.
+func headerText(message string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, message)
 }
