@@ -53,8 +53,8 @@ type checker struct {
 	warnings int
 }
 
-// group refuses the rows of a 65th kind, as the planner will.
-func (c *checker) group(path string, line int, row rows.Row) {
+// group refuses the rows of a 65th kind, as the planner will, and reports whether it took this one.
+func (c *checker) group(path string, line int, row rows.Row) bool {
 	kind := row.URL + " " + row.Model
 	if !c.groups[kind] && len(c.groups) == events.MaxGroups {
 		c.bad++
@@ -63,9 +63,10 @@ func (c *checker) group(path string, line int, row rows.Row) {
 			Message: fmt.Sprintf("a job takes %d different pairs of url and model, and this row is of another", events.MaxGroups),
 			Hint:    "put the other models into a job of their own",
 		})
-		return
+		return false
 	}
 	c.groups[kind] = true
+	return true
 }
 
 type firstRow struct {
@@ -106,9 +107,8 @@ func (c *checker) row(path string, raw rows.Line, row rows.Row, fault *rows.Faul
 	if fault != nil {
 		id, known = fault.CustomID, fault.HasCustomID
 	}
-	if fault == nil {
-		c.group(path, line, row)
-	} else {
+	good := fault == nil && c.group(path, line, row)
+	if fault != nil {
 		c.bad++
 		c.report.finding(finding{File: path, Line: line, Column: fault.Column, Code: fault.Code, Message: fault.Message, Hint: fault.Hint})
 	}
@@ -119,7 +119,7 @@ func (c *checker) row(path string, raw rows.Line, row rows.Row, fault *rows.Faul
 	if !known {
 		return
 	}
-	if fault, doubled := c.doubled(id, firstRow{path, line, rows.HashRow(raw.Bytes)}, fault == nil); doubled {
+	if fault, doubled := c.doubled(id, firstRow{path, line, rows.HashRow(raw.Bytes)}, good); doubled {
 		c.report.finding(fault)
 	}
 }

@@ -268,6 +268,11 @@ func TestParseExplainsCommonMistakes(t *testing.T) {
 			t.Errorf("%s: %v", bad, fault)
 		}
 	}
+	for line, want := range map[string]string{"\x1f\x8b\b\x00x": "compressed", "PK\x03\x04x": "compressed", open + `"t":1}},`: "comma follows"} {
+		if _, fault := rows.Parse([]byte(line), nil); fault == nil || fault.Code != rows.CodeInvalidJSON || !strings.Contains(fault.Message, want) || fault.Hint == "" {
+			t.Errorf("%q: %v", line, fault)
+		}
+	}
 	for _, line := range []string{"this is no JSON", "custom_id,method,url,body", "\tError: timeout"} {
 		if _, fault := rows.Parse([]byte(line), nil); fault == nil || !strings.Contains(fault.Message, "text, not JSON") || !strings.Contains(fault.Hint, "custom_id") {
 			t.Errorf("%s: %v", line, fault)

@@ -84,6 +84,9 @@ func explain(line []byte, at int, err error) (message, hint string) {
 	if at >= len(line) {
 		return "the line is blank", ""
 	}
+	if isAny(line, "\x1f\x8b", "PK\x03\x04", "\x28\xb5\x2f\xfd") {
+		return "the text is compressed", "unpack it first: rows are plain text"
+	}
 	if first := bytes.TrimLeft(line, " \t\r"); len(first) > 0 && unicode.IsLetter(rune(first[0])) && !isAny(first, "true", "false", "null") {
 		return "the line is text, not JSON", hintShape
 	}
@@ -115,7 +118,9 @@ func explain(line []byte, at int, err error) (message, hint string) {
 // trailing explains text that follows the object.
 func trailing(rest []byte) (message, hint string) {
 	switch r, _ := utf8.DecodeRune(rest); {
-	case r == '{' || r == ',':
+	case r == ',':
+		return "a comma follows the object", "rows are no array: one row per line, ended by a line feed and by nothing else"
+	case r == '{':
 		return "something follows the object", "one row per line, ended by a line feed and by nothing else"
 	case r == '\f' || r == '\v' || r > utf8.RuneSelf && strings.TrimSpace(string(r)) == "":
 		return "a space that is not JSON white space follows the object", "remove it"

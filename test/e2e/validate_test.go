@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -63,5 +64,21 @@ func TestValidateShowsEachBadRowThatItCountsUnderTheCodeOfTheBus(t *testing.T) {
 				t.Errorf("%d findings in JSON, want %d:\n%s", n, len(c.says), asJSON.stdout)
 			}
 		})
+	}
+}
+
+func TestValidateCountsARowOnceThatIsBadTwice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 65 {
+		text.WriteString(strings.Replace(fmt.Sprintf(goodRow, strconv.Itoa(i%64)), `"model":"`, fmt.Sprintf(`"model":"%d-`, i), 1))
+	}
+	o := batchbus(t, dir, nil, "validate", writeFile(t, filepath.Join(dir, "f.jsonl"), text.String()))
+	o.want(t, 2)
+	for _, want := range []string{"f.jsonl:65: error: too_many_groups", "f.jsonl:65: error: conflict", " 1 bad"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("stdout does not say %q:\n%s", want, o.stdout)
+		}
 	}
 }
