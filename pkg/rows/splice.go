@@ -60,18 +60,27 @@ func Splice(line []byte, path []string, value []byte) ([]byte, error) {
 
 // set is Splice with a value that is valid.
 func set(body []byte, path []string, value []byte) ([]byte, error) {
-	start := len(body) - len(bytes.TrimLeft(body, " \t\r\n"))
-	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) || body[start] != '{' {
-		return nil, ErrBody
-	}
-	if len(path) == 0 || slices.ContainsFunc(path, func(name string) bool { return !utf8.ValidString(name) }) {
-		return nil, ErrPath
+	start, err := checkedStart(body, path)
+	if err != nil {
+		return nil, err
 	}
 	s := splicer{text: body, value: value}
 	if _, err := s.set(start, path); err != nil {
 		return nil, err
 	}
 	return s.end(), nil
+}
+
+// checkedStart is where the object in body begins; the error is [ErrBody], or [ErrPath] when no path is like that.
+func checkedStart(body []byte, path []string) (int, error) {
+	start := len(body) - len(bytes.TrimLeft(body, " \t\r\n"))
+	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) || body[start] != '{' {
+		return 0, ErrBody
+	}
+	if len(path) == 0 || slices.ContainsFunc(path, func(name string) bool { return !utf8.ValidString(name) }) {
+		return 0, ErrPath
+	}
+	return start, nil
 }
 
 // splice sets the member called name of the valid object at offset start of body to value, which is JSON.
