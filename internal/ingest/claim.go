@@ -15,8 +15,11 @@ import (
 )
 
 const (
-	// maxClaimBytes bounds what a message that names an object can bring into memory: six rows of the provider's largest.
-	maxClaimBytes = 64 << 20
+	// maxClaimBytes bounds what a message that names an object can bring into memory: six rows of the provider's largest. The longest line
+	// that pkg/client publishes fits with its mark and line feed, so that such a row ends as a result and not as a dead letter.
+	maxClaimBytes = 64<<20 + 1<<10
+	// maxNameShown bounds how much of an object's name a refusal repeats: a longer one is none of ours.
+	maxNameShown = 256
 	// objectGrace is how long an absent object is waited for, from the message's timestamp (design.md section 2).
 	objectGrace = 10 * time.Minute
 )
@@ -39,16 +42,26 @@ func claimOf(header nats.Header) (claim, bool) {
 // redeem reads the object. The refusal is set when that will never succeed; an error is for another time.
 func (w *worker) redeem(ctx context.Context, m *message, c claim) ([]byte, *refusal, error) {
 	if why := c.refused(); why != nil {
-		return nil, why, nil
+		return nil, c.named(why), nil
 	}
 	data, err := readObject(ctx, w.bus, c.object)
 	if err == nil {
 		return data, nil, nil
 	}
 	if why := claimRefusal(err, time.Since(m.at)); why != nil {
-		return nil, why, nil
+		return nil, c.named(why), nil
 	}
 	return nil, nil, err
+}
+
+// named says which object is meant.
+func (c claim) named(why *refusal) *refusal {
+	name := c.object.Name
+	if len(name) > maxNameShown {
+		name = name[:maxNameShown] + "…"
+	}
+	why.message += fmt.Sprintf("; it is %q", name)
+	return why
 }
 
 // refused judges the headers alone.
@@ -56,7 +69,7 @@ func (c claim) refused() *refusal {
 	switch {
 	case !c.valid:
 		return &refusal{
-			events.DLObjectDigest, "the header " + jetstore.HeaderSize + " is not the object's size",
+			events.DLObjectDigest, "the header " + jetstore.HeaderSize + " is not the size of the object that the message names",
 			"send " + jetstore.HeaderObject + ", " + jetstore.HeaderDigest + " and " + jetstore.HeaderSize,
 		}
 	case c.object.Size > maxClaimBytes:
@@ -82,7 +95,7 @@ func claimRefusal(err error, age time.Duration) *refusal {
 	switch {
 	case errors.Is(err, jetstore.ErrDigest):
 		return &refusal{
-			events.DLObjectDigest, "the object has not the bytes that the headers " + jetstore.HeaderDigest + " and " + jetstore.HeaderSize + " say",
+			events.DLObjectDigest, "the object that the message names has not the bytes that the headers " + jetstore.HeaderDigest + " and " + jetstore.HeaderSize + " say",
 			"publish the rows again",
 		}
 	case errors.Is(err, jetstore.ErrObjectMissing) && age >= objectGrace:

@@ -7,7 +7,9 @@ import (
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/pkg/rows"
 )
 
@@ -150,5 +152,17 @@ func TestAWholeMessageHasASourceOfItsOwn(t *testing.T) {
 	row, _ := sourceOf(r.origin, 1, []byte(goodRow))
 	if whole.Source == row.String() || whole.Job != "j" || whole.Queue != "q" {
 		t.Errorf("got %+v", whole)
+	}
+}
+
+func TestTheLongestLineThatPublishersSendIsReadAndJudged(t *testing.T) {
+	t.Parallel()
+	longest := claim{jetstore.Object{Name: "o", Size: client.MaxLineBytes + 1}, true} // and its line feed
+	if why := longest.refused(); why != nil {
+		t.Errorf("it is refused unread: %s", why.message)
+	}
+	longest.object.Size += 1 << 10
+	if longest.refused() == nil {
+		t.Error("nothing bounds what is read")
 	}
 }

@@ -114,6 +114,9 @@ func TestAnAbsentObjectIsWaitedForTenMinutes(t *testing.T) {
 		if d.At.Sub(published) < 10*time.Minute {
 			t.Errorf("given up after %s", d.At.Sub(published))
 		}
+		if !strings.Contains(d.Message, `"no such"`) {
+			t.Errorf("which object is missing it does not say: %s", d.Message)
+		}
 		r.want("default", "j", "late")
 	})
 }
