@@ -8,9 +8,14 @@ type Policy struct {
 	Windows      []string `json:"windows"`                 // what the header Batchbus-Window may name
 	DefaultModel string   `json:"default_model,omitempty"` // fills a missing body.model
 	Model        string   `json:"model,omitempty"`         // replaces body.model
-	URLs         []string `json:"urls"`
-	Key          string   `json:"key"` // name of the API key, a token
-	OpaqueIDs    bool     `json:"opaque_ids,omitempty"`
+	// Models are the models that a row may run with, after the two above: empty allows every one.
+	Models []string `json:"models,omitempty"`
+	// Set are members of the body that every row gets, each "body.<path>=<value>" such as body.temperature=0, in this order: see package rows,
+	// ParseSetting. They are spliced in where the model is, before a row is judged; a row's hash is of the row as it was received.
+	Set       []string `json:"set,omitempty"`
+	URLs      []string `json:"urls"`
+	Key       string   `json:"key"` // name of the API key, a token
+	OpaqueIDs bool     `json:"opaque_ids,omitempty"`
 
 	MaxRowBytes      int   `json:"max_row_bytes"`       // one row, envelope included
 	MaxRowsPerBatch  int   `json:"max_rows_per_batch"`  // rows of one input file
@@ -20,7 +25,14 @@ type Policy struct {
 	// Retry says which rows get another try: none in a job of the time before there was such a choice.
 	Retry Retry `json:"retry,omitzero"`
 
-	LingerSeconds      int `json:"linger_seconds"`       // rolling jobs: length of their time window
+	LingerSeconds int `json:"linger_seconds"` // rolling jobs: length of their time window
+	// RollingRowsPerBatch and RollingBytesPerBatch cut batches of rolling jobs before their window is over; 0: as all batches.
+	RollingRowsPerBatch  int   `json:"rolling_rows_per_batch,omitempty"`
+	RollingBytesPerBatch int64 `json:"rolling_bytes_per_batch,omitempty"`
+
+	// Priority orders the batches that wait for the provider: those with a higher one go first.
+	Priority int `json:"priority,omitempty"`
+
 	KeepRowsSeconds    int `json:"keep_rows_seconds"`    // rows are purged this long after settlement
 	CancelGraceSeconds int `json:"cancel_grace_seconds"` // wait for rows that settle after a cancel
 }
