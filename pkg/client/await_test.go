@@ -18,6 +18,11 @@ import (
 // answer stores a row's result, whose response is a string of the given size, and returns the response.
 func answer(t *testing.T, f *jetstoretest.Fixture, customID string, size int) string {
 	t.Helper()
+	return answerIn(t, f, job, customID, size)
+}
+
+func answerIn(t *testing.T, f *jetstoretest.Fixture, job, customID string, size int) string {
+	t.Helper()
 	r := events.Result{
 		CustomID: customID, Queue: queue, Job: job, Outcome: events.Succeeded, Response: json.RawMessage(`"` + strings.Repeat("x", size) + `"`),
 	}
@@ -130,6 +135,51 @@ func TestAMessageThatTheStreamRefusesIsNoResult(t *testing.T) {
 		answer(t, f, "late", 1)
 		if err := <-got; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestARowIsAwaitedWithoutItsJob(t *testing.T) {
+	t.Parallel()
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
+		c := client.New(f.Store)
+		answerIn(t, f, "auto-1", "case 1", 1)
+		<-time.NewTimer(time.Hour).C // of the bubble's clock
+		since := time.Now()
+		first, err := c.Await(t.Context(), queue, client.AnyJob, "case 1")
+		if err != nil || first.Job != "auto-1" {
+			t.Errorf("any result will do: %+v, %v", first, err)
+		}
+		got := make(chan client.Result, 1)
+		go func() {
+			result, err := c.AwaitRow(t.Context(), queue, "case 1", since)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- result
+		}()
+		synctest.Wait()
+		select {
+		case early := <-got:
+			t.Fatalf("an older result was taken: %+v", early)
+		default:
+		}
+		answerIn(t, f, "auto-2", "case 1", 9<<20)
+		if second := <-got; second.Job != "auto-2" || len(second.Response) != 9<<20+2 {
+			t.Errorf("got %.200v", second)
+		}
+		for job, want := range map[string]string{client.AnyJob: "auto-1 auto-2 ", "auto-2": "auto-2 ", "auto-3": ""} {
+			jobs := ""
+			for r, err := range c.RowResults(t.Context(), queue, job, "case 1") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				jobs += r.Job + " "
+			}
+			if jobs != want {
+				t.Errorf("results in job %q: %s", job, jobs)
+			}
 		}
 	})
 }
