@@ -157,14 +157,14 @@ func (w *worker) rows(ctx context.Context, m *message, p *snapshot, payload []by
 
 // jobOf is the job that m's rows belong to.
 func (w *worker) jobOf(ctx context.Context, m *message) (string, error) {
-	if m.job != "" {
-		return m.job, nil
+	if m.job != "" || m.rolling != "" {
+		return m.job + m.rolling, nil // one of them is empty
 	}
 	linger, err := w.policies.Linger(ctx, m.queue, m.at)
 	if err != nil {
 		return "", err
 	}
-	return windowAt(m.at, linger).job(), nil
+	return events.RollingAt(m.at, linger).Job(), nil
 }
 
 // answer answers what a round has handled. The last ack of those that a seal waits for is confirmed by the server; it handles the acks

@@ -19,6 +19,7 @@ const nobody = "_"
 type request struct {
 	subject    string
 	queue, job string
+	rolling    string // the rolling job that the header names; empty: the timestamp's
 	sequence   uint64
 	at         time.Time // when the stream stored it
 	origin     []string
@@ -58,6 +59,12 @@ func readRequest(subject string, header nats.Header, sequence uint64, at time.Ti
 		r.firstLine, r.part = first, true
 	}
 	r.readSeal(header)
+	if !r.seals && r.job == "" {
+		r.rolling, r.refused = rollingOf(header.Get(events.HeaderJob), at)
+		if r.refused != nil {
+			r.job = nobody
+		}
+	}
 	return r
 }
 
@@ -88,11 +95,11 @@ func (r *request) readSeal(header nats.Header) {
 		r.target = r.job
 		return
 	}
-	window, rolling := parseWindow(r.target)
+	window, rolling := events.ParseRolling(r.target)
 	switch {
 	case r.job != "" || !rolling:
 		r.refuseSeal("the seal is not on its job's own subject")
-	case r.at.Before(window.end) && !r.cancels:
+	case r.at.Before(window.End) && !r.cancels:
 		r.refuseSeal("the rolling job's window has not ended")
 	}
 }

@@ -1,42 +1,27 @@
 package ingest
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-// windowLayout is the time in the name of a rolling job: a token, and sorted by time.
-const windowLayout = "20060102T150405Z"
+// maxAhead is how far in the future the rolling job may begin that a message names: more than clocks differ, and not so far that the job would
+// never be sealed.
+const maxAhead = time.Hour
 
-// timeWindow is the half-open span [start, end) of one rolling job.
-type timeWindow struct{ start, end time.Time }
-
-// windowAt is the window that a stream timestamp falls into. Windows are aligned to the Unix epoch, so every replica, and every
-// delivery of one message, comes to the same one. A linger below a second counts as one.
-func windowAt(at time.Time, linger time.Duration) timeWindow {
-	seconds := max(int64(linger/time.Second), 1)
-	start := at.Unix() - at.Unix()%seconds
-	return timeWindow{time.Unix(start, 0).UTC(), time.Unix(start+seconds, 0).UTC()}
-}
-
-// job is the name of the window's rolling job: auto-20261130T021100Z-60.
-func (w timeWindow) job() string {
-	seconds := int64(w.end.Sub(w.start) / time.Second)
-	return events.RollingPrefix + w.start.Format(windowLayout) + "-" + strconv.FormatInt(seconds, 10)
-}
-
-// parseWindow is the strict inverse of [timeWindow.job].
-func parseWindow(job string) (timeWindow, bool) {
-	rest, rolling := strings.CutPrefix(job, events.RollingPrefix)
-	text, linger, found := strings.Cut(rest, "-")
-	start, err := time.Parse(windowLayout, text)
-	seconds, lingerErr := strconv.ParseInt(linger, 10, 32)
-	if !rolling || !found || err != nil || lingerErr != nil || seconds < 1 {
-		return timeWindow{}, false
+// rollingOf is the rolling job that the rows of a message belong to by its header, in place of that of its timestamp. A publisher that names one
+// may publish the row again at any time: it is the same row of the same job, or comes behind that job's seal. Empty: the timestamp's.
+func rollingOf(target string, at time.Time) (job string, why *refusal) {
+	if target == "" {
+		return "", nil
 	}
-	w := windowAt(start, time.Duration(seconds)*time.Second)
-	return w, w.job() == job
+	window, rolling := events.ParseRolling(target)
+	if !rolling || window.Start.After(at.Add(maxAhead)) {
+		return "", &refusal{
+			events.DLBadSubject, "the header " + events.HeaderJob + " names no rolling job that could be open",
+			"leave it out: the rows then belong to the rolling job of the message's time",
+		}
+	}
+	return target, nil
 }

@@ -32,7 +32,7 @@ func TestARollingJobIsNamedByItsWindow(t *testing.T) {
 		{"2026-11-30T02:11:59Z", time.Hour, "auto-20261130T020000Z-3600"},
 		{"2026-11-30T02:11:59.5Z", 0, "auto-20261130T021159Z-1"},
 	} {
-		if got := windowAt(at(t, c.at), c.linger).job(); got != c.want {
+		if got := events.RollingAt(at(t, c.at), c.linger).Job(); got != c.want {
 			t.Errorf("%s with linger %s: got %s, want %s", c.at, c.linger, got, c.want)
 		}
 	}
@@ -43,13 +43,13 @@ func TestEveryMomentBelongsToTheWindowThatItsJobNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		moment := time.Unix(0, rapid.Int64Range(0, 1<<62).Draw(t, "ns"))
 		linger := time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "seconds")) * time.Second
-		w := windowAt(moment, linger)
-		if moment.Before(w.start) || !moment.Before(w.end) || w.end.Sub(w.start) != linger {
+		w := events.RollingAt(moment, linger)
+		if moment.Before(w.Start) || !moment.Before(w.End) || w.End.Sub(w.Start) != linger {
 			t.Fatalf("%s is not in %v", moment, w)
 		}
-		got, ok := parseWindow(w.job())
-		if !ok || got != w || !events.IsToken(w.job()) {
-			t.Fatalf("%s parses as %v, %v, want %v", w.job(), got, ok, w)
+		got, ok := events.ParseRolling(w.Job())
+		if !ok || got != w || !events.IsToken(w.Job()) {
+			t.Fatalf("%s parses as %v, %v, want %v", w.Job(), got, ok, w)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestOnlyNamesThatBatchbusMakesAreWindows(t *testing.T) {
 		"", "nightly", "auto-", "auto-20261130T021100Z", "auto-20261130T021100Z-0", "auto-20261130T021100Z--60", "auto-20261130T021100Z-060",
 		"auto-20261130T021101Z-60", "auto-20261130T021100-60", "auto-20261130T021100Z-60-1", "auto-20261330T021100Z-60",
 	} {
-		if w, ok := parseWindow(name); ok {
+		if w, ok := events.ParseRolling(name); ok {
 			t.Errorf("%q is taken for %v", name, w)
 		}
 	}

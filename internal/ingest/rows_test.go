@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/batchbus/batchbus/internal/block"
 	"github.com/batchbus/batchbus/internal/ingest"
@@ -96,6 +97,28 @@ func TestBadInputIsRefusedWithoutHarmToOthers(t *testing.T) {
 	}
 	if _, ok := r.job("sealq", "nightly"); ok {
 		t.Error("a refused seal opened a job")
+	}
+}
+
+func TestARowMayNameTheRollingJobItBelongsTo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, jetstoretest.Start(t))
+	const never = "auto-21000101T000000Z-1"
+	soon := events.RollingAt(time.Now().Add(30*time.Minute), time.Second).Job()
+	r.publish("default", row("a"), events.HeaderJob, soon)
+	r.publish("default", row("b"), events.HeaderJob, never)
+	r.publish("default", row("c"), events.HeaderJob, "nightly")
+	r.publish("default.nightly", row("d"), events.HeaderJob, soon)
+	defer r.run(nil)()
+	r.ingested()
+
+	r.want("default", soon, "a")
+	r.want("default", "nightly", "d")
+	if all := r.deadLetters("default._.*"); len(all) != 2 || all[0].Code != events.DLBadSubject || all[1].Code != events.DLBadSubject {
+		t.Errorf("got %v", all)
+	}
+	if _, ok := r.job("default", never); ok {
+		t.Error("a job was opened that would not be sealed for a lifetime")
 	}
 }
 

@@ -34,13 +34,13 @@ type oldest struct {
 // turnOf decides alone. A seal on its job's subject is obeyed when nothing is left in front of it; a rolling job's, which stands on the
 // subject of the whole queue, when nothing is left there that is older than the end of the job's window.
 func turnOf(r *request, first oldest) turn {
-	window, rolling := parseWindow(r.target)
+	window, rolling := events.ParseRolling(r.target)
 	switch {
 	case !first.found || first.sequence > r.sequence:
 		return turnGone
-	case rolling && r.at.Before(window.end):
+	case rolling && r.at.Before(window.End):
 		return turnEarly
-	case rolling && !first.at.Before(window.end):
+	case rolling && !first.at.Before(window.End):
 		return turnObey
 	case first.sequence < r.sequence:
 		return turnWait

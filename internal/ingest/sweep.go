@@ -96,8 +96,8 @@ func (s *sweeper) next(search time.Time) time.Time {
 }
 
 func (s *sweeper) note(r rolling) {
-	if window, ok := parseWindow(r.job); ok {
-		s.due[r] = window.end.Add(s.slack)
+	if window, ok := events.ParseRolling(r.job); ok {
+		s.due[r] = window.End.Add(s.slack)
 	}
 }
 
