@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/rows"
@@ -95,7 +97,11 @@ func eachRow(r io.Reader, rules *rows.Rules, each func(line rows.Line, row rows.
 
 // rulesOf are the rules that a job's rows will be judged by.
 func rulesOf(p *events.Policy) *rows.Rules {
-	return &rows.Rules{DefaultModel: p.DefaultModel, Model: p.Model, URLs: p.URLs, MaxRowBytes: p.MaxRowBytes}
+	rules, err := queues.Rules(p)
+	if err != nil { // of a later version: batchbus on the bus decides
+		return &rows.Rules{DefaultModel: p.DefaultModel, Model: p.Model, Models: p.Models, URLs: p.URLs, MaxRowBytes: p.MaxRowBytes}
+	}
+	return rules
 }
 
 func flagError(flag string, err error) error {
@@ -114,6 +120,11 @@ type noValidRowError struct {
 
 // Error says which row was the first.
 func (e *noValidRowError) Error() string { return e.text }
+
+// openCodes are those of rows that a queue's policy may make valid: it fills in a model, allows more urls and models, and sets members.
+func openCodes() []string {
+	return []string{rows.CodeMissingModel, rows.CodeURLNotAllowed, rows.CodeModelNotAllowed, rows.CodeStreamTrue, rows.CodeNoPlace}
+}
 
 // inspectAll looks at every file, and refuses a set without a single valid row, which is a [*noValidRowError] beside the inputs.
 func inspectAll(paths []string, rules *rowRules) ([]input, error) {
@@ -144,7 +155,7 @@ func noValidRow(inputs []input, total int) *noValidRowError {
 			if none.text == "" {
 				none.text = fmt.Sprintf("no valid row among %d; nothing was published. The first: %s", total, describe(in.path, f))
 			}
-			none.open = none.open || f.fault.Code == rows.CodeMissingModel || f.fault.Code == rows.CodeURLNotAllowed
+			none.open = none.open || slices.Contains(openCodes(), f.fault.Code)
 		}
 	}
 	return none

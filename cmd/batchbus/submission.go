@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/app"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/rows"
 )
 
 // jobFlags are a job to be made of files.
@@ -55,7 +57,7 @@ func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*su
 	s.policy.Window = f.Window
 	options, err := f.fields()
 	s.options, faults = options, append(faults, err)
-	inputs, err := inspectAll(f.Files, rulesOf(&s.policy))
+	inputs, err := inspectAll(f.Files, s.rules(s.policy))
 	if none, ok := errors.AsType[*noValidRowError](err); ok && none.open {
 		s.doubt, err = none, nil
 	}
@@ -70,6 +72,14 @@ func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*su
 		s.id.job = jobName(inputs, f.Queue, &s.policy, s.options, provider)
 	}
 	return s, nil
+}
+
+// rules are those of a policy with the job's own options over it.
+func (s *submission) rules(p events.Policy) *rows.Rules {
+	if own, err := queues.Overlay(p, s.options); err == nil { // it was checked when the flags were
+		p = own
+	}
+	return rulesOf(&p)
 }
 
 // check looks at the settings one by one.
@@ -122,7 +132,7 @@ func (s *submission) open(ctx context.Context, c *client.Client) (events.JobStat
 		return job, fmt.Errorf("job %s was forgotten, and with it its results: choose another --job", job.Job)
 	}
 	s.begun = true
-	if !reflect.DeepEqual(rulesOf(&job.Policy), rulesOf(&s.policy)) {
+	if !reflect.DeepEqual(rulesOf(&job.Policy), s.rules(s.policy)) {
 		say(s.env, "note: queue %s has a policy of its own for rows, which decides what is a bad row: batchbus queues get %s", s.id.queue, s.id.queue)
 	}
 	switch {
@@ -148,7 +158,7 @@ func (s *submission) settleDoubt(ctx context.Context, c *client.Client) error {
 	for i := range s.inputs {
 		paths[i] = s.inputs[i].path
 	}
-	_, err = inspectAll(paths, rulesOf(&queue.Policy))
+	_, err = inspectAll(paths, s.rules(queue.Policy))
 	return err
 }
 

@@ -32,7 +32,7 @@ func (j *judge) rows(r *request, p *snapshot, payload []byte) iter.Seq[verdict] 
 	return func(yield func(verdict) bool) {
 		for line := range lines {
 			number := r.firstLine - 1 + line.Number
-			row, fault := j.parser.Parse(line.Bytes, &p.rules)
+			row, fault := j.parser.Parse(line.Bytes, p.rules)
 			if badWindow {
 				fault = windowFault(row, fault, p.windows)
 			}

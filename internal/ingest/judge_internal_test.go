@@ -19,7 +19,11 @@ func snapshotOf(change func(*events.Policy)) *snapshot {
 		change(&policy)
 	}
 	j := jobs.Job{Job: events.Job{Queue: "default", Job: "nightly", Policy: policy}}
-	return newSnapshot(&j, j.OpenedAt)
+	s, err := newSnapshot(&j, j.OpenedAt)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 const goodRow = `{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":{"model":"m","input":"x"}}`

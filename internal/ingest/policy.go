@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/internal/room"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
@@ -52,23 +53,19 @@ type snapshot struct {
 	queue, job, subject string
 	window              string
 	windows             []string
-	rules               rows.Rules
+	rules               *rows.Rules
 	readAt              time.Time
 }
 
-func newSnapshot(j *jobs.Job, now time.Time) *snapshot {
-	rules := rows.DefaultRules()
-	rules.DefaultModel, rules.Model = j.Policy.DefaultModel, j.Policy.Model
-	if len(j.Policy.URLs) > 0 {
-		rules.URLs = j.Policy.URLs
-	}
-	if j.Policy.MaxRowBytes > 0 {
-		rules.MaxRowBytes = j.Policy.MaxRowBytes
+func newSnapshot(j *jobs.Job, now time.Time) (*snapshot, error) {
+	rules, err := queues.Rules(&j.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("obey policy of job %s/%s: %w", j.Queue, j.Name(), err)
 	}
 	return &snapshot{
 		queue: j.Queue, job: j.Name(), subject: events.RowsSubject(j.Queue, j.Name()),
 		window: j.Policy.Window, windows: j.Policy.Windows, rules: rules, readAt: now,
-	}
+	}, nil
 }
 
 const (
@@ -100,7 +97,9 @@ func (s *snapshots) of(ctx context.Context, queue, job string) (*snapshot, error
 		if err != nil {
 			return nil, err
 		}
-		found = newSnapshot(&j, time.Now())
+		if found, err = newSnapshot(&j, time.Now()); err != nil {
+			return nil, err
+		}
 		s.opened(queue, job)
 	}
 	if len(s.recent) >= maxSnapshots {
@@ -125,6 +124,9 @@ func (s *snapshots) open(ctx context.Context, queue, job string) (jobs.Job, erro
 	policy, err := s.policies.Policy(ctx, queue)
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("read policy of %s: %w", queue, err)
+	}
+	if window, rolling := events.ParseRolling(job); rolling {
+		policy = queues.Rolling(policy, window.End.Sub(window.Start))
 	}
 	return s.jobs.Open(ctx, queue, job, jobs.Options{Policy: policy})
 }

@@ -19,6 +19,7 @@ const (
 	MaxAttempts    = 10       // each is paid
 	maxListLength  = 64       // windows and urls
 	maxURLBytes    = 256
+	maxPriority    = 100
 	// maxJobRows bounds the planner's index, at 64 bytes a row (design.md section 1, G5).
 	maxJobRows = 10_000_000
 	maxSeconds = 365 * 24 * 3600
@@ -28,7 +29,7 @@ var windowShape = regexp.MustCompile(`^[1-9][0-9]{0,3}[smhd]$`)
 
 // Check returns every fault of a policy at once, one a line, each with the name of its field; nil when there is none.
 func Check(p *events.Policy) error {
-	faults := slices.Concat(checkWindows(p), checkURLs(p), checkModels(p), checkRetry(&p.Retry), checkRanges(p))
+	faults := slices.Concat(checkWindows(p), checkURLs(p), checkModels(p), checkSettings(p), checkRetry(&p.Retry), checkRanges(p))
 	if !events.IsToken(p.Key) {
 		faults = append(faults, fmt.Errorf("key: %.80q is no name of a key: 1 to %d characters of A-Z a-z 0-9 _ -", p.Key, events.MaxNameBytes))
 	}
@@ -88,6 +89,50 @@ func checkModels(p *events.Policy) (faults []error) {
 			faults = append(faults, fmt.Errorf("%s: it is no UTF-8", model.field))
 		}
 	}
+	return append(faults, checkAllowedModels(p)...)
+}
+
+// checkAllowedModels wants a model that the policy gives rows to be one that it allows.
+func checkAllowedModels(p *events.Policy) (faults []error) {
+	if len(p.Models) == 0 {
+		return nil
+	}
+	faults = checkList("models", p.Models, func(model string) string {
+		if model == "" || len(model) > rows.DefaultMaxModelBytes || !utf8.ValidString(model) {
+			return "is no name of a model"
+		}
+		return ""
+	})
+	for _, model := range []struct{ field, name string }{{"default_model", p.DefaultModel}, {"model", p.Model}} {
+		if model.name != "" && !slices.Contains(p.Models, model.name) {
+			faults = append(faults, fmt.Errorf("%s: %.80q is not one of models", model.field, model.name))
+		}
+	}
+	return faults
+}
+
+// checkSettings wants each setting to be one, of a place of its own, and all of them together to leave a row good.
+func checkSettings(p *events.Policy) (faults []error) {
+	if len(p.Set) > maxListLength {
+		return []error{fmt.Errorf("set: %d entries, and there may be %d", len(p.Set), maxListLength)}
+	}
+	places := make(map[string]bool)
+	for _, text := range p.Set {
+		s, err := rows.ParseSetting(text)
+		place := strings.Join(s.Path, "\x00")
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("set: %w", err))
+		case places[place]:
+			faults = append(faults, fmt.Errorf("set: %s stands there twice", s.Name))
+		}
+		places[place] = true
+	}
+	if settings, err := settingsOf(p); err == nil && faults == nil {
+		if err := rows.CheckSettings(settings); err != nil {
+			faults = append(faults, fmt.Errorf("set: %w", err))
+		}
+	}
 	return faults
 }
 
@@ -109,12 +154,19 @@ func checkRanges(p *events.Policy) []error {
 		checkRange("max_rows_per_batch", int64(p.MaxRowsPerBatch), 1, events.DefaultMaxRowsPerBatch),
 		checkRange("max_bytes_per_batch", p.MaxBytesPerBatch, 1, events.DefaultMaxBytesPerBatch),
 		checkRange("max_rows_per_job", int64(p.MaxRowsPerJob), 1, maxJobRows),
+		checkRange("rolling_rows_per_batch", int64(p.RollingRowsPerBatch), 0, events.DefaultMaxRowsPerBatch),
+		checkRange("rolling_bytes_per_batch", p.RollingBytesPerBatch, 0, events.DefaultMaxBytesPerBatch),
+		checkRange("priority", int64(p.Priority), -maxPriority, maxPriority),
 		checkRange("keep_rows_seconds", int64(p.KeepRowsSeconds), 0, maxSeconds),
 		checkRange("cancel_grace_seconds", int64(p.CancelGraceSeconds), 0, maxSeconds),
 	)
 	if p.MaxBytesPerBatch > 0 && int64(p.MaxRowBytes) > p.MaxBytesPerBatch {
 		faults = append(faults, fmt.Errorf("max_row_bytes: %d is more than max_bytes_per_batch, %d: a row could be too big for any batch",
 			p.MaxRowBytes, p.MaxBytesPerBatch))
+	}
+	if p.RollingBytesPerBatch > 0 && int64(p.MaxRowBytes) > p.RollingBytesPerBatch {
+		faults = append(faults, fmt.Errorf("max_row_bytes: %d is more than rolling_bytes_per_batch, %d: a row could be too big for any batch",
+			p.MaxRowBytes, p.RollingBytesPerBatch))
 	}
 	return faults
 }

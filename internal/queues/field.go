@@ -10,8 +10,15 @@ import (
 )
 
 // Set puts a field, by its name such as retry.max_attempts, into the fields of a record, from the text that people give: lists are separated by
-// commas. The value is not checked, its kind is.
+// commas. The value is not checked, its kind is. A name that begins with "body." is that of a member which every row gets, and goes into the
+// list "set", which cannot be given as a whole: values have commas of their own.
 func Set(fields map[string]any, name, text string) error {
+	switch {
+	case strings.HasPrefix(name, settingPrefix):
+		return setMember(fields, name, text)
+	case name == "set" && text != "":
+		return fmt.Errorf("set: %w", errSet)
+	}
 	kind, ok := fieldType(reflect.TypeFor[events.Policy](), name)
 	if !ok {
 		return fmt.Errorf("%s: a policy has no such field: there are %s", name, strings.Join(Fields(), ", "))
@@ -36,6 +43,9 @@ func Set(fields map[string]any, name, text string) error {
 
 // Unset takes a field out, so that it is as by default. One that is not there is no error.
 func Unset(fields map[string]any, name string) error {
+	if strings.HasPrefix(name, settingPrefix) {
+		return unsetMember(fields, name)
+	}
 	if _, ok := fieldType(reflect.TypeFor[events.Policy](), name); !ok && !isObject(name) {
 		return fmt.Errorf("%s: a policy has no such field: there are %s", name, strings.Join(Fields(), ", "))
 	}

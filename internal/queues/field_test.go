@@ -2,6 +2,7 @@ package queues_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +27,15 @@ func TestFieldsAreSetFromText(t *testing.T) {
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v", text, err)
 	}
-	for _, name := range []string{"retry", "window", "key", "nothing_such", "windows"} {
+	for _, set := range [][2]string{{"body.temperature", "0"}, {"body.stop", `["a","b"]`}, {"body.temperature", "0.5"}, {"body.user", "me"}} {
+		if err := queues.Set(fields, set[0], set[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(fields["set"]); got != `[body.temperature=0.5 body.stop=["a","b"] body.user=me]` {
+		t.Errorf("members of the body: %s", got)
+	}
+	for _, name := range []string{"body.user", "body.none", "body.temperature", "body.stop", "retry", "window", "key", "nothing_such", "windows"} {
 		if err := queues.Unset(fields, name); (err != nil) != (name == "nothing_such") {
 			t.Errorf("unset %s: %v", name, err)
 		}
@@ -47,6 +56,9 @@ func TestAFieldThatIsNoneOrHasAnotherKindIsRefused(t *testing.T) {
 		{"opaque_ids", "yes"},
 		{"max_rows_per_job", "many"},
 		{"max_rows_per_job", "1.5"},
+		{"set", "body.temperature=0"},
+		{"body.model", "m"},
+		{"body.stream", "true"},
 	} {
 		fields := map[string]any{}
 		if err := queues.Set(fields, set[0], set[1]); err == nil || len(fields) != 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/batchbus/batchbus/pkg/events"
 )
@@ -43,6 +44,7 @@ func clone(p events.Policy) events.Policy {
 	p.Windows = append([]string{}, p.Windows...)
 	p.URLs = append([]string{}, p.URLs...)
 	p.Retry.On = append([]string{}, p.Retry.On...)
+	p.Models, p.Set = slices.Clone(p.Models), slices.Clone(p.Set)
 	return p
 }
 

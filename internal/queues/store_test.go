@@ -151,13 +151,16 @@ func TestEveryFaultIsReportedAtOnceAndNothingIsStored(t *testing.T) {
 	f := jetstoretest.Start(t)
 	s := queues.New(f.Store, 0)
 	_, err := s.Put(t.Context(), "night", []byte(`{"windows":["24 h","1h","1h"],"urls":["v1/x"],"key":"a.b","max_row_bytes":0,"max_rows_per_batch":50001,
-		"keep_rows_seconds":-1,"linger_seconds":5,"retry":{"on":["failed","succeeded"],"max_attempts":11}}`), nil)
+		"keep_rows_seconds":-1,"linger_seconds":5,
+		"models":["m",""],"default_model":"n","set":["body.n=1","body.n=2","temperature=0"],"rolling_rows_per_batch":-1,"rolling_bytes_per_batch":5,"priority":101,
+		"retry":{"on":["failed","succeeded"],"max_attempts":11}}`), nil)
 	if !errors.Is(err, queues.ErrFaults) {
 		t.Fatal(err)
 	}
 	for _, field := range []string{
 		`windows: "24 h"`, `windows: "1h" stands there twice`, "window: ", "urls: ", "key: ", "max_row_bytes: 0", "max_rows_per_batch: 50001", "keep_rows_seconds: -1",
-		"linger_seconds: ", `retry.on: "succeeded"`, "retry.max_attempts: 11",
+		"models: \"\"", `default_model: "n" is not one of models`, "set: body.n stands there twice", `set: read "temperature=0"`,
+		"rolling_rows_per_batch: -1", "priority: 101", "linger_seconds: ", `retry.on: "succeeded"`, "retry.max_attempts: 11",
 	} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no word of %q in:\n%v", field, err)
@@ -184,6 +187,8 @@ func TestWhatIsNoPolicyIsRefused(t *testing.T) {
 		"a url with a query":              `{"urls":["/v1/x?y=z"]}`,
 		"a long model":                    `{"model":"` + strings.Repeat("m", 257) + `"}`,
 		"no attempt":                      `{"retry":{"max_attempts":0}}`,
+		"settings in each other's way":    `{"set":["body.a=1","body.a.b=2"]}`,
+		"rows beyond a rolling batch":     `{"rolling_bytes_per_batch":1000}`,
 	} {
 		if _, err := s.Put(t.Context(), "night", []byte(fields), nil); !errors.Is(err, queues.ErrFaults) {
 			t.Errorf("%s: %v", name, err)

@@ -170,15 +170,15 @@ func TestARowIsAwaitedWithoutItsJob(t *testing.T) {
 			t.Errorf("got %.200v", second)
 		}
 		for job, want := range map[string]string{client.AnyJob: "auto-1 auto-2 ", "auto-2": "auto-2 ", "auto-3": ""} {
-			jobs := ""
+			var jobs strings.Builder
 			for r, err := range c.RowResults(t.Context(), queue, job, "case 1") {
 				if err != nil {
 					t.Fatal(err)
 				}
-				jobs += r.Job + " "
+				jobs.WriteString(r.Job + " ")
 			}
-			if jobs != want {
-				t.Errorf("results in job %q: %s", job, jobs)
+			if jobs.String() != want {
+				t.Errorf("results in job %q: %s", job, jobs.String())
 			}
 		}
 	})

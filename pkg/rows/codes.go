@@ -26,6 +26,8 @@ const (
 	CodeMissingModel      = "missing_model"        // CodeMissingModel: no model in the body, no default.
 	CodeModelNotString    = "model_not_string"     // CodeModelNotString: model is a number or such.
 	CodeModelTooLong      = "model_too_long"       // CodeModelTooLong: model beyond MaxModelBytes.
+	CodeModelNotAllowed   = "model_not_allowed"    // CodeModelNotAllowed: model is none of Rules.Models.
+	CodeNoPlace           = "no_place"             // CodeNoPlace: the body has no place for one of Rules.Set.
 	CodeStreamTrue        = "stream_true"          // CodeStreamTrue: the body asks for a stream.
 	// CodeReasoningNotAllowed: a reasoning control that the url does not take.
 	CodeReasoningNotAllowed = "reasoning_not_allowed"

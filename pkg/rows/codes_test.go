@@ -18,7 +18,7 @@ func TestCodesStayAsPublished(t *testing.T) {
 	const published = "invalid_utf8 bom_inside utf16 invalid_json multiline_object lone_surrogate number_out_of_range " +
 		"too_deep duplicate_key not_an_object missing_custom_id empty_custom_id custom_id_not_string custom_id_too_long " +
 		"missing_method method_not_post missing_url url_not_allowed missing_body body_not_object missing_model " +
-		"model_not_string model_too_long stream_true reasoning_not_allowed unknown_effort row_too_large misnamed_field other_vendor " +
+		"model_not_string model_too_long model_not_allowed no_place stream_true reasoning_not_allowed unknown_effort row_too_large misnamed_field other_vendor " +
 		"duplicate_body_key integer_out_of_range missing_max_tokens tiny_max_tokens"
 	if got := strings.Join(declaredCodes(t), " "); got != published {
 		t.Errorf("codes are %s", got)

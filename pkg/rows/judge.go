@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,7 +109,8 @@ func (p *Parser) settleModel(env *envelope, body []byte, r *Rules) (string, []by
 		if fault := modelLimit(len(name), at, r); fault != nil {
 			return "", nil, fault
 		}
-		return p.intern(name), body, nil
+		model := p.intern(name)
+		return model, body, allowed(model, at, r)
 	}
 	// A rule that is not UTF-8 must at least say the same in the body and in Row.Model, which batches are grouped by.
 	model := strings.ToValidUTF8(cmp.Or(r.Model, r.DefaultModel), "\uFFFD")
@@ -120,7 +122,25 @@ func (p *Parser) settleModel(env *envelope, body []byte, r *Rules) (string, []by
 		message := fmt.Sprintf("with its model the body has %d bytes, the limit is %d", len(body), r.MaxRowBytes)
 		return "", nil, newFault(CodeRowTooLarge, -1, message, "")
 	}
-	return model, body, modelLimit(len(model), at, r)
+	if fault := modelLimit(len(model), at, r); fault != nil {
+		return "", nil, fault
+	}
+	return model, body, allowed(model, -1, r)
+}
+
+// maxNamed is how many of the allowed models a hint names.
+const maxNamed = 8
+
+// allowed is the fault of a row whose model in the end is none of those that its queue allows.
+func allowed(model string, at int, r *Rules) *Fault {
+	if len(r.Models) == 0 || slices.Contains(r.Models, model) {
+		return nil
+	}
+	hint := "allowed, exactly so: " + strings.Join(r.Models[:min(len(r.Models), maxNamed)], ", ")
+	if more := len(r.Models) - maxNamed; more > 0 {
+		hint += fmt.Sprintf(" and %d more", more)
+	}
+	return newFault(CodeModelNotAllowed, at, "the row's model is not one of the allowed", hint)
 }
 
 func modelLimit(size, at int, r *Rules) *Fault {

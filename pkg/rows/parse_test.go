@@ -238,7 +238,7 @@ func TestReasonsCoverEveryCodeAndTheirExamplesRun(t *testing.T) {
 		if reason.Example == "" {
 			continue
 		}
-		row, fault := rows.Parse([]byte(reason.Example), nil)
+		row, fault := rows.Parse([]byte(reason.Example), reason.Rules())
 		got := []string{}
 		if fault != nil {
 			got = append(got, fault.Code)

@@ -23,8 +23,8 @@ func Parse(line []byte, r *Rules) (Row, *Fault) {
 	return new(Parser).Parse(line, r)
 }
 
-// Parse is the function [Parse] with the parser's memory reused. The row's Body aliases line (unless a model was
-// spliced in), everything else is copied. JSON white space around the object is allowed; a line feed anywhere is not,
+// Parse is the function [Parse] with the parser's memory reused. The row's Body aliases line (unless a model or a
+// setting was spliced in), everything else is copied. JSON white space around the object is allowed; a line feed anywhere is not,
 // because the line has to stay one line on the wire.
 func (p *Parser) Parse(line []byte, r *Rules) (Row, *Fault) {
 	r = r.filled()
@@ -40,6 +40,9 @@ func (p *Parser) Parse(line []byte, r *Rules) (Row, *Fault) {
 		if fault := repeatedMember(line, start); fault != nil {
 			return Row{}, fault.withID(recoverID(line, len(line), r.MaxIDBytes))
 		}
+	}
+	if len(r.Set) > 0 {
+		return p.judgeSet(&env, start, twice, r)
 	}
 	row, fault := p.judge(&env, r)
 	if fault != nil {

@@ -7,7 +7,19 @@ type Reason struct {
 	Code    string // Code is a Code or a Warn constant.
 	Warning bool   // Warning is true when the row passes all the same.
 	Meaning string // Meaning is a plain sentence.
-	Example string // Example is a line that gets the code under [DefaultRules]; "" for row_too_large, whose is 10 MiB long.
+	Example string // Example is a line that gets the code under [Reason.Rules]; "" for row_too_large, whose is 10 MiB long.
+}
+
+// Rules are those of the example: [DefaultRules] but for what a queue must say for its rows to get the code.
+func (r Reason) Rules() *Rules {
+	rules := DefaultRules()
+	switch r.Code {
+	case CodeModelNotAllowed:
+		rules.Models = []string{"model-a", "model-b"}
+	case CodeNoPlace:
+		rules.Set = []Setting{{Path: []string{"metadata", "team"}, Value: []byte(`"a"`), Name: "body.metadata.team"}}
+	}
+	return &rules
 }
 
 // Reasons returns every code of this package with its meaning and an example, in the order in which a row is judged.
@@ -57,12 +69,14 @@ func bodyReasons() []Reason {
 		{CodeBodyNotObject, false, "body is not an object.", exampleHead + `"{}"}`},
 		{CodeTooDeep, false, "Objects and arrays are nested deeper than the limit (127, the row itself included).", exampleBody + `"x":` + strings.Repeat("[", DefaultMaxDepth-1) + strings.Repeat("]", DefaultMaxDepth-1) + "}}"},
 		{CodeNumberOutOfRange, false, "A number is too big for a double.", exampleBody + `"seed":1e400}}`},
+		{CodeNoPlace, false, "The queue's policy sets a member of the body (`set`), here `body.metadata.team=a`, and the body has no place for it.", exampleBody + `"metadata":"x"}}`},
 		{CodeStreamTrue, false, "The body asks for a stream; a batch row has one answer.", exampleBody + `"stream":true}}`},
 		{CodeReasoningNotAllowed, false, "The body has a reasoning control that its url does not take: on chat chat_template_kwargs, thinking, thinking_token_budget or reasoning; on completions any.", exampleBody + `"thinking":{"type":"enabled"}}}`},
 		{CodeUnknownEffort, false, "reasoning_effort of a chat row, or reasoning.effort of a responses row, is none of the provider's seven words.", exampleBody + `"reasoning_effort":"huge"}}`},
 		{CodeModelNotString, false, "model is not a string.", exampleHead + `{"model":1}}`},
 		{CodeMissingModel, false, "The body has no model (absent, null or empty) and there is no default.", exampleHead + `{"messages":[]}}`},
 		{CodeModelTooLong, false, "model is longer than the limit (256 bytes).", exampleHead + `{"model":"` + strings.Repeat("m", DefaultMaxModelBytes+1) + `"}}`},
+		{CodeModelNotAllowed, false, "The queue's policy lists the models that a row may have (`models`), here `model-a` and `model-b`, and the row has another one in the end: its own, or the one that the policy gives it.", exampleBody + `"n":1}}`},
 		{WarnDuplicateBodyKey, true, "A key stands twice in one object of the body; the last one wins at the provider.", exampleBody + `"n":1,"n":2}}`},
 		{WarnIntegerOutOfRange, true, "An integer needs more than 64 bits; the bytes are passed on, the provider makes a float of them.", exampleBody + `"seed":18446744073709551616}}`},
 		{WarnTinyMaxTokens, true, "Fewer than 16 tokens are allowed; the answer is likely cut off.", exampleHead + `{"model":"m","max_tokens":1}}`},

@@ -9,7 +9,7 @@ type Row struct {
 	CustomID string    // CustomID is the decoded custom_id: "caf\u00e9" in the line is café here.
 	URL      string    // URL is one of the allowed urls.
 	Model    string    // Model is the effective model: the override, else the body's, else the default.
-	Body     []byte    // Body holds the exact bytes of the body; it aliases the line unless a model was spliced in.
+	Body     []byte    // Body holds the exact bytes of the body; it aliases the line unless a model or a setting was spliced in.
 	Warnings []Warning // Warnings say what the provider accepts and the sender may regret; nil for most rows.
 }
 

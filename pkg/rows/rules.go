@@ -16,13 +16,15 @@ const (
 
 // Rules are the settings rows are judged by. A Rules is only read, so one value may serve many goroutines.
 type Rules struct {
-	DefaultModel  string   // DefaultModel is spliced into a body without a model (absent, null or empty).
-	Model         string   // Model overrides the model of every row, whatever the body says. Empty: no override.
-	URLs          []string // URLs are the allowed values of url, compared exactly. Empty: the provider's five.
-	MaxRowBytes   int      // MaxRowBytes is the longest line, and the longest body after a splice, in bytes.
-	MaxDepth      int      // MaxDepth counts nested objects and arrays, the envelope being level 1.
-	MaxIDBytes    int      // MaxIDBytes bounds the decoded custom_id, in bytes of UTF-8.
-	MaxModelBytes int      // MaxModelBytes bounds the effective model, in bytes of UTF-8.
+	DefaultModel  string    // DefaultModel is spliced into a body without a model (absent, null or empty).
+	Model         string    // Model overrides the model of every row, whatever the body says. Empty: no override.
+	Models        []string  // Models are the models that a row may have in the end. Empty: every one.
+	Set           []Setting // Set are members that every body gets, in this order, before the row is judged.
+	URLs          []string  // URLs are the allowed values of url, compared exactly. Empty: the provider's five.
+	MaxRowBytes   int       // MaxRowBytes is the longest line, and the longest body after a splice, in bytes.
+	MaxDepth      int       // MaxDepth counts nested objects and arrays, the envelope being level 1.
+	MaxIDBytes    int       // MaxIDBytes bounds the decoded custom_id, in bytes of UTF-8.
+	MaxModelBytes int       // MaxModelBytes bounds the effective model, in bytes of UTF-8.
 }
 
 // DefaultRules returns the rules of an untouched queue: the limits above, the five urls of doubleword-contract.md

@@ -42,7 +42,7 @@ func example(reason rows.Reason) string {
 // section is what the page says of a code.
 func section(reason rows.Reason) string {
 	line := example(reason)
-	row, fault := rows.Parse([]byte(line), nil)
+	row, fault := rows.Parse([]byte(line), reason.Rules())
 	message, hint, column, ends := "", "", 0, "The row passes."
 	for _, w := range row.Warnings {
 		message, column = w.Message, w.Column
@@ -108,7 +108,7 @@ func TestTheRowsPageHasARunningExampleOfEveryCode(t *testing.T) {
 	for _, shown := range regexp.MustCompile("(?ms)^```row (\\w+) ?(\\d*)\n(.*?)\n```$").FindAllStringSubmatch(rowsText(t), -1) {
 		code, column, line := shown[1], shown[2], expand(t, shown[3])
 		seen[code] = true
-		row, fault := rows.Parse([]byte(line), nil)
+		row, fault := rows.Parse([]byte(line), rows.Reason{Code: code}.Rules())
 		got := []string{}
 		if fault != nil {
 			got = append(got, fault.Code+" "+strconv.Itoa(fault.Column))
