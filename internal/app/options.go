@@ -22,8 +22,10 @@ import (
 type Options struct {
 	// Services are the names of the services to run, each once.
 	Services []string
-	// Dial opens a connection to the bus under the given client name. Every service has its own.
+	// Dial opens a connection to the bus under the given client name. Every service has its own, which Run closes.
 	Dial func(name string) (*nats.Conn, error)
+	// Conn, in place of Dial, is one connection for all services, which Run leaves open.
+	Conn *nats.Conn
 	// ConnectTimeout is how long the start waits for a bus that is away. 0: not at all.
 	ConnectTimeout time.Duration
 	// BaseURL is the provider's, and Keys the API keys by name.
@@ -67,10 +69,22 @@ func (o *Options) validate() error {
 			faults = append(faults, fmt.Errorf("no service is called %q: there are %v", name, Names()))
 		}
 	}
-	if o.Dial == nil {
-		faults = append(faults, errors.New("no way to dial the bus"))
+	if (o.Dial == nil) == (o.Conn == nil) {
+		faults = append(faults, errors.New("one of a connection to the bus and a way to dial it is needed"))
 	}
 	return errors.Join(append(faults, o.checkProvider()...)...)
+}
+
+// dial returns a service's connection to the bus, and what closes it when it is the service's own.
+func (o *Options) dial(service string) (nc *nats.Conn, hangUp func(), err error) {
+	if o.Conn != nil {
+		return o.Conn, func() {}, nil
+	}
+	nc, err = o.Dial("batchbus-" + service)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the bus: %w", err)
+	}
+	return nc, nc.Close, nil
 }
 
 // needsProvider tells whether one of the services talks to the provider: all but ingest do.

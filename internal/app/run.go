@@ -20,7 +20,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
-	o.Settings = o.Settings.orElse(DefaultSettings())
+	o.Settings = o.Settings.OrElse(DefaultSettings())
 	m, err := newMonitor(&o)
 	if err != nil {
 		return fmt.Errorf("configure: %w", err)
@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		defer d.nc.Close()
+		defer d.hangUp()
 		service, err := build(name, d)
 		if err != nil {
 			return fmt.Errorf("build %s: %w", name, err)
@@ -69,6 +69,7 @@ type deps struct {
 	clients clients
 	observe obs.Hooks
 	nc      *nats.Conn
+	hangUp  func() // closes nc, if it is ours
 	bus     *jetstore.Store
 	jobs    *jobs.Store
 	queues  *queues.Store
@@ -77,18 +78,19 @@ type deps struct {
 
 // connect opens a service's own connection. The first one sees to the topology, and shows how the bus is.
 func connect(ctx context.Context, o *Options, m *monitor, name string, first bool) (*deps, error) {
-	nc, err := o.Dial("batchbus-" + name)
+	nc, hangUp, err := o.dial(name)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the bus: %w", err)
+		return nil, err
 	}
 	d, err := open(ctx, o, nc, name, first)
 	if err != nil {
-		nc.Close()
+		hangUp()
 		return nil, err
 	}
+	d.hangUp = hangUp
 	d.observe = m.connected(name, d, first)
 	if d.clients, err = newClients(o, m.metrics, m.budget, name); err != nil {
-		nc.Close()
+		hangUp()
 		return nil, err
 	}
 	return d, nil

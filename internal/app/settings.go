@@ -73,10 +73,10 @@ type TimeFlags struct {
 }
 
 // Settings are def with what the flags say in its place.
-func (f TimeFlags) Settings(def Settings) Settings { return Settings(f).orElse(def) }
+func (f TimeFlags) Settings(def Settings) Settings { return Settings(f).OrElse(def) }
 
-// orElse puts the value of def wherever s has none.
-func (s Settings) orElse(def Settings) Settings {
+// OrElse puts the value of def wherever s has none.
+func (s Settings) OrElse(def Settings) Settings {
 	for _, pair := range []struct{ value, otherwise *time.Duration }{
 		{&s.CreateTimeout, &def.CreateTimeout},
 		{&s.QuietPeriod, &def.QuietPeriod},
