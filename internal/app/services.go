@@ -67,6 +67,7 @@ func buildCollector(d *deps) (Service, error) {
 	return collector.New(collector.Config{
 		Bus: d.bus, Jobs: d.jobs, Log: d.log(Collector), Observe: d.observe, Prices: d.options.Prices,
 		Provider:     providers(d.clients, func(c *doubleword.Client) collector.Provider { return c }),
+		Aside:        max(2*doubleword.DefaultMaxCalls, d.options.Calls.MaxCalls),
 		MissingGrace: s.MissingGrace, CancelGrace: s.CancelGrace, OutageTimeout: s.Patience,
 		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})

@@ -21,9 +21,9 @@ const maxRaces = 5
 
 // collect takes a batch as far as it will go now, and returns how long to wait before it is worth another look; 0 when there is nothing
 // to wait for. It is idempotent: whatever it was cut off from, it goes on from what is stored.
-func (s *Service) collect(ctx context.Context, stop <-chan struct{}, id batchID) (time.Duration, error) {
+func (s *Service) collect(ctx context.Context, t turn, id batchID) (time.Duration, error) {
 	for range maxRaces {
-		wait, err := s.collectOnce(ctx, stop, id)
+		wait, err := s.collectOnce(ctx, t, id)
 		if !jobs.IsConflict(err) && !errors.Is(err, jetstore.ErrOtherServer) {
 			return wait, err
 		}
@@ -31,7 +31,7 @@ func (s *Service) collect(ctx context.Context, stop <-chan struct{}, id batchID)
 	return s.cfg.RetryInterval, nil
 }
 
-func (s *Service) collectOnce(ctx context.Context, stop <-chan struct{}, id batchID) (time.Duration, error) {
+func (s *Service) collectOnce(ctx context.Context, t turn, id batchID) (time.Duration, error) {
 	ctx = s.cfg.Bus.Anchor(ctx) // the results that this run stores, and the bits that say so, must be on one and the same bus
 	b, err := s.cfg.Jobs.Batch(ctx, id.queue, id.job, id.n)
 	switch {
@@ -53,7 +53,7 @@ func (s *Service) collectOnce(ctx context.Context, stop <-chan struct{}, id batc
 	if entries == nil {
 		return wait, err
 	}
-	r, err := s.newRun(ctx, &b, provider, entries, stop)
+	r, err := s.newRun(ctx, &b, waiting{Provider: provider, turn: t}, entries)
 	if err != nil {
 		return 0, err
 	}

@@ -42,8 +42,11 @@ type Config struct {
 	// Observe hears what the service does. Default: nobody.
 	Observe obs.Hooks
 
-	// Workers is how many batches are read at once. Default 4.
+	// Workers is how many batches are worked on at once. Default 4.
 	Workers int
+	// Aside is how many batches beside those may be waited for whose answers take longer than a second: more than the provider calls that
+	// may be under way at once, or batches that hang can hold up others until their reads time out. Default 32.
+	Aside int
 	// InFlight is how many results of one batch are under way at once. Default 512: more gains nothing (measured, nats-facts.md).
 	InFlight int
 	// CommitRows is after how many stored results the cursor is moved. Default 5,000.
@@ -69,6 +72,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Workers = cmp.Or(c.Workers, 4)
+	c.Aside = cmp.Or(c.Aside, 32)
 	c.InFlight = cmp.Or(c.InFlight, 512)
 	c.CommitRows = cmp.Or(c.CommitRows, 5000)
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, doubleword.DefaultMaxLine)
@@ -92,8 +96,8 @@ func (c Config) check() error {
 	if c.Provider == nil {
 		faults = append(faults, errors.New("provider is missing"))
 	}
-	if min(c.Workers, c.InFlight, c.CommitRows, c.MaxAnswerBytes) < 0 {
-		faults = append(faults, errors.New("workers, in flight, commit rows and max answer bytes must not be negative"))
+	if min(c.Workers, c.Aside, c.InFlight, c.CommitRows, c.MaxAnswerBytes) < 0 {
+		faults = append(faults, errors.New("workers, aside, in flight, commit rows and max answer bytes must not be negative"))
 	}
 	return errors.Join(faults...)
 }

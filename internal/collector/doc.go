@@ -28,6 +28,10 @@
 //
 // # Waiting
 //
+// A batch whose answers take longer than a second gives its worker to another one and goes on beside it, so batches that hang hold up nobody; of
+// downloads that stand still while others wait for their places in the budget, all but half give way (package doubleword), and their
+// batches come again after a pause that doubles.
+//
 // What waits says so in the batch's state: why, until when, and the last error. Hints are acknowledged when the state alone can bring the
 // work back, which is the sweeper's part.
 package collector

@@ -151,7 +151,7 @@ func (r *run) count(ctx context.Context, f file, wireID string, repeat bool, got
 			return err
 		}
 	}
-	if stopped(r.stop) {
+	if r.provider.turn.stopped() {
 		return errors.Join(errStopping, r.commit(ctx))
 	}
 	return nil

@@ -23,9 +23,8 @@ type run struct {
 	s        *Service
 	log      *zerolog.Logger
 	b        *jobs.Batch
-	provider Provider
+	provider waiting
 	entries  []manifest.Entry
-	stop     <-chan struct{}
 
 	cursor jobs.Cursor    // as it is stored
 	read   [2]int         // lines of the output and the error file that this run has read
@@ -46,7 +45,7 @@ type run struct {
 	quarantined int
 }
 
-func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p Provider, entries []manifest.Entry, stop <-chan struct{}) (*run, error) {
+func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p waiting, entries []manifest.Entry) (*run, error) {
 	cursor, err := s.cursorOf(ctx, b)
 	if err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p Provider, entries
 	}
 	return &run{
 		job: job, again: map[int]retry{},
-		s: s, log: s.logger(b), b: b, provider: p, entries: entries, stop: stop,
+		s: s, log: s.logger(b), b: b, provider: p, entries: entries,
 		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, stood: map[int]string{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
 		read: [2]int{cursor.OutputLines, cursor.ErrorLines}, lines: [2]int{cursor.OutputLines, cursor.ErrorLines},
 	}, nil

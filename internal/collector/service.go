@@ -16,8 +16,9 @@ import (
 
 // Service collects the answers of batches. Any number of them may run on one bus.
 type Service struct {
-	cfg   Config
-	kicks kicks
+	cfg    Config
+	kicks  kicks
+	sweeps seats
 }
 
 // New returns a service that does nothing until [Service.Run]. Its error names every missing or impossible setting.
@@ -26,7 +27,9 @@ func New(c Config) (*Service, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("configure collector: %w", err)
 	}
-	return &Service{cfg: c, kicks: kicks{busy: map[batchID]bool{}, rests: map[batchID]time.Time{}}}, nil
+	return &Service{
+		cfg: c, kicks: kicks{busy: map[batchID]bool{}, rests: map[batchID]time.Time{}}, sweeps: newSeats(c.Workers, c.Aside),
+	}, nil
 }
 
 // Name is the service's name in logs, metrics and health checks.
@@ -42,9 +45,11 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return s.sweeper(work, stop) })
 	group.Go(func() error {
 		return s.cfg.Bus.Each(ctx, jetstore.StreamEvents, jetstore.ConsumerCollector, jetstore.EachOptions{
-			Workers: s.cfg.Workers, DrainTimeout: s.cfg.DrainTimeout,
+			Workers: s.cfg.Workers, Aside: s.cfg.Aside, DrainTimeout: s.cfg.DrainTimeout,
 			Hooks: s.cfg.Observe.Loop(obs.LoopCollectorEvents, s.trouble),
-		}, func(ctx context.Context, d jetstore.Delivery) error { return s.hint(ctx, stop, d) })
+		}, func(ctx context.Context, d jetstore.Delivery) error {
+			return s.hint(ctx, turn{stop: stop, leave: func() { d.Leave() }}, d)
+		})
 	})
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("run collector: %w", err)
@@ -67,7 +72,7 @@ func awayPause(delivered int) time.Duration {
 
 // hint collects the batch that an event tells of. The hint of a finished batch stays until the batch is settled; one of progress is
 // only kept after an error, since the finish brings another.
-func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Delivery) error {
+func (s *Service) hint(ctx context.Context, t turn, d jetstore.Delivery) error {
 	kind, id, ok := batchOf(d.Subject)
 	if !ok {
 		return nil
@@ -78,7 +83,7 @@ func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Del
 		}
 		return nil
 	}
-	wait, err := s.rounds(ctx, stop, id)
+	wait, err := s.rounds(ctx, t, id)
 	if errors.Is(err, errStopping) {
 		return jetstore.Later(0, err)
 	}
@@ -96,9 +101,9 @@ func (s *Service) hint(ctx context.Context, stop <-chan struct{}, d jetstore.Del
 }
 
 // rounds collects a batch that the caller holds, again while hints came meanwhile, and gives it up.
-func (s *Service) rounds(ctx context.Context, stop <-chan struct{}, id batchID) (wait time.Duration, err error) {
+func (s *Service) rounds(ctx context.Context, t turn, id batchID) (wait time.Duration, err error) {
 	for {
-		wait, err = s.collect(ctx, stop, id)
+		wait, err = s.collect(ctx, t, id)
 		if err != nil || wait > 0 {
 			s.kicks.drop(id)
 			return wait, err

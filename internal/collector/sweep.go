@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-// sweeper looks for batches that lost their hint, at once and then again and again, until stop.
+// sweeper looks for batches that lost their hint, at once and then again and again, until stop; then it waits for what it began. Batches that hang
+// do not keep it from the next sweep.
 func (s *Service) sweeper(ctx context.Context, stop <-chan struct{}) error {
+	defer s.sweeps.wait()
 	for {
 		s.cfg.Observe.Beat(obs.LoopCollectorSweep)
 		if err := s.sweep(ctx, stop); err != nil {
@@ -38,9 +38,6 @@ func jitter(d time.Duration) time.Duration {
 // sweep collects every batch that is due, and completes every job whose last batch was settled by somebody who could not tell the job.
 func (s *Service) sweep(ctx context.Context, stop <-chan struct{}) error {
 	ctx = s.cfg.Bus.Anchor(ctx)
-	var group errgroup.Group
-	group.SetLimit(s.cfg.Workers)
-	defer func() { _ = group.Wait() }() // its functions log and return nil
 	for b, err := range s.cfg.Jobs.AllBatches(ctx) {
 		if err != nil {
 			return err
@@ -51,7 +48,7 @@ func (s *Service) sweep(ctx context.Context, stop <-chan struct{}) error {
 		if due, err := s.due(ctx, &b); err != nil {
 			return err
 		} else if due {
-			group.Go(func() error { s.resweep(ctx, stop, &b); return nil })
+			s.sweeps.start(stop, func(t turn) { s.resweep(ctx, t, &b) })
 		}
 	}
 	for j, err := range s.cfg.Jobs.Jobs(ctx) {
@@ -87,12 +84,12 @@ func (s *Service) due(ctx context.Context, b *jobs.Batch) (bool, error) {
 	}
 }
 
-func (s *Service) resweep(ctx context.Context, stop <-chan struct{}, b *jobs.Batch) {
+func (s *Service) resweep(ctx context.Context, t turn, b *jobs.Batch) {
 	id := batchID{queue: b.Queue, job: b.Job, n: b.N}
 	if s.kicks.resting(id) || !s.kicks.begin(id) {
 		return
 	}
-	wait, err := s.rounds(ctx, stop, id)
+	wait, err := s.rounds(ctx, t, id)
 	if err != nil {
 		s.logger(b).Warn().Err(err).Msg("sweep comes again")
 	}

@@ -38,7 +38,7 @@ type BudgetConfig struct {
 // Budget bounds the calls of all clients that share it. A call has a place from its first byte until its answer was read to the end, or its
 // [Content] closed. Each kind of call has places that no other kind takes ([CallKind]), so neither long transfers nor slow creates keep polls
 // waiting; the other places go to whoever waits for longest. Within a kind, calls of one key begin in the order in which they came, and
-// keys take turns.
+// keys take turns. A download that brings nothing for seconds gives way to others that wait for its place ([ErrCrowded]).
 //
 // A Budget also hears every 429. Too many uploads: uploads of that key wait. Capacity and the quota of unverified accounts are about one batch,
 // and its caller's business. Any other: calls about the same file or batch wait, and all of the key when the call was about neither, or when
@@ -52,6 +52,9 @@ type Budget struct {
 	rate   bucket
 	wakeUp *time.Timer // set while the next call waits for the rate
 	pauses map[account]*pauses
+
+	downloads []*download // under way
+	crowd     *time.Timer // set while downloads wait for the place of another
 }
 
 // NewBudget returns a budget, or every fault of its configuration.
@@ -106,6 +109,7 @@ func (b *Budget) enter(a account, kind CallKind, w *waiter) {
 	defer b.mu.Unlock()
 	b.lines[kind].push(a, w)
 	b.dispatch(time.Now())
+	b.makeRoom(time.Now())
 }
 
 // leave takes w, whose time is over, out of its line, or gives back the place that it has just got.
@@ -175,6 +179,7 @@ func (p *place) end() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.places.taken[p.kind]--
+		b.forget(p)
 		b.dispatch(time.Now())
 	})
 }

@@ -15,7 +15,8 @@ const (
 	CallSmall CallKind = iota
 	// CallCreate is CreateBatch, which may take minutes. One place is kept for it.
 	CallCreate
-	// CallDownload reads results. A quarter of all places is kept for them, and at least two, since one may hang.
+	// CallDownload reads results. A quarter of all places is kept for them, and at least two, since one may hang; of more that
+	// hang all but half give way, see [ErrCrowded].
 	CallDownload
 	// CallUpload sends an input file. One place is kept for it.
 	CallUpload
@@ -73,6 +74,17 @@ func (p *places) free(kind CallKind) bool {
 		spoken += max(p.taken[k], p.kept[k])
 	}
 	return spoken < p.most
+}
+
+// mostOf is how many calls of kind can be under way at once, when there are no others.
+func (p *places) mostOf(kind CallKind) int {
+	most := p.most
+	for k := range callKinds {
+		if k != kind {
+			most -= p.kept[k]
+		}
+	}
+	return most
 }
 
 // bucket allows so many calls a second on average, and at once as many as a second allows.

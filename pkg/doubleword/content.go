@@ -47,17 +47,20 @@ func (c *Client) openOnce(ctx context.Context, k call) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cut := context.WithCancelCause(ctx)
 	watched, dog, stop := newWatchdog(ctx, c.config.IdleTimeout)
+	place.download(cut)
+	over := func() { stop(); cut(context.Canceled); place.end() }
 	resp, err := c.send(watched, k) //nolint:bodyclose // the caller closes Content.Body
 	if err != nil {
-		stop()
-		place.end()
+		over()
 		return nil, err
 	}
 	dog.pause()
+	place.waits(false)
 	content := contentOf(resp.Header)
 	content.Body = &idleBody{
-		body: resp.Body, dog: dog, stop: func() { stop(); place.end() },
+		body: resp.Body, dog: dog, place: place, stop: over,
 		wrap: func(err error) error {
 			e := c.failed(k.route(), harmless, fmt.Errorf("read content: %w", contextCause(watched, err)))
 			e.Status = resp.StatusCode

@@ -33,6 +33,7 @@ func (w *watchdog) pause() { w.timer.Stop() }
 type idleBody struct {
 	body  io.ReadCloser
 	dog   *watchdog
+	place *place
 	stop  func() // ends the request, and gives back its place in the budget
 	wrap  func(error) error
 	ended error
@@ -44,7 +45,9 @@ func (b *idleBody) Read(p []byte) (int, error) {
 		return 0, b.ended
 	}
 	b.dog.touch()
+	b.place.waits(true)
 	n, err := b.body.Read(p)
+	b.place.waits(false)
 	b.dog.pause()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.wrap(err)

@@ -16,7 +16,7 @@ import (
 
 // Change is one message of a [Store.Commit]: a key's new value or an event.
 type Change struct {
-	Subject string        // KeySubject(key), a subject under batchbus.events, or QueueSubject(queue)
+	Subject string        // KeySubject(key), a subject under batchbus.events, QueueSubject(queue) or CallSubject(key)
 	Value   []byte        // stored as it is
 	Expect  uint64        // the revision replaced; 0: nothing may stand on the subject
 	TTL     time.Duration // 0: for ever; whole seconds, at least 1 s. OutboxTTL for events
@@ -27,7 +27,7 @@ type Change struct {
 const maxChanges = 1000
 
 // Commit stores all changes or none, and returns their revisions in the changes' order. All subjects must belong to the
-// jobs stream and differ; a change of the queues bucket is a commit of its own. It blocks until the outcome is known or ctx ends, and repeats by itself what can be repeated.
+// jobs stream and differ; a change of the queues or the calls bucket is a commit of its own. It blocks until the outcome is known or ctx ends, and repeats by itself what can be repeated.
 //
 //   - nil: stored, exactly once.
 //   - [ErrConflict]: nothing was stored, and nothing will be.

@@ -29,6 +29,7 @@ type Delivery struct {
 	hooks   Hooks
 	done    *atomic.Bool // an answer was sent
 	server  string       // the process that delivered it, see [Store.Anchor]
+	worker  *worker      // that handles it in [Store.Each]
 }
 
 func (p *puller) deliveryOf(m jetstream.Msg, server string) (Delivery, error) {

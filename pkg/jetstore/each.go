@@ -14,6 +14,8 @@ const defaultDrain = 20 * time.Second
 type EachOptions struct {
 	// Workers is how many messages are handled at once, and the most that are fetched. Default 1.
 	Workers int
+	// Aside is how many handlers beside those may have left their workers, see [Delivery.Leave]. Default 0.
+	Aside int
 	// DrainTimeout is how long handlers may go on after ctx has ended, before their own ctx ends too. Default 20 s.
 	DrainTimeout time.Duration
 	// Hooks hears errors and gives signs of life.
@@ -31,7 +33,7 @@ func (s *Store) Each(ctx context.Context, stream, consumer string, o EachOptions
 	workers := max(o.Workers, 1)
 	run, stop := outlive(ctx, orDefault(o.DrainTimeout, defaultDrain))
 	defer stop()
-	e := each{store: s, puller: s.newPuller(stream, consumer, o.Hooks), slots: make(chan struct{}, workers), handle: handle}
+	e := each{store: s, puller: s.newPuller(stream, consumer, o.Hooks), slots: make(chan struct{}, workers), aside: make(chan struct{}, max(o.Aside, 0)), handle: handle}
 	defer e.running.Wait()
 	for ctx.Err() == nil {
 		e.round(ctx, run)
@@ -43,6 +45,7 @@ type each struct {
 	store   *Store
 	puller  *puller
 	slots   chan struct{}
+	aside   chan struct{}
 	running sync.WaitGroup
 	handle  func(context.Context, Delivery) error
 }
@@ -95,7 +98,9 @@ func (e *each) reserve(ctx context.Context) int {
 func (e *each) start(run context.Context, d Delivery) {
 	hooks, ackWait := e.puller.hooks, e.puller.ackWait()
 	e.running.Go(func() {
-		defer func() { <-e.slots }()
+		worker := &worker{slots: e.slots, aside: e.aside}
+		defer worker.free()
+		d.worker = worker
 		stop := keep(ackWait, []Delivery{d}, hooks.report)
 		outcome := e.handle(anchored(run, d.server), d)
 		err := e.store.settle(run, d, outcome)

@@ -130,7 +130,7 @@ func streamOf(subject string) string {
 	for prefix, stream := range map[string]string{
 		"batchbus.requests.": StreamRequests, "batchbus.rows.": StreamRows, "batchbus.results.": StreamResults,
 		"batchbus.deadletters.": StreamDeadletters, tickSet: StreamTimers, keyPrefix: StreamJobs, "batchbus.events.": StreamJobs,
-		"$O." + BucketObjects + ".": StreamObjects, queuePrefix: StreamQueues,
+		"$O." + BucketObjects + ".": StreamObjects, queuePrefix: StreamQueues, callPrefix: StreamCalls,
 	} {
 		if strings.HasPrefix(subject, prefix) {
 			return stream

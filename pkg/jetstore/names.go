@@ -10,6 +10,7 @@ const (
 	StreamTimers      = "BATCHBUS_TIMERS"
 	StreamDeadletters = "BATCHBUS_DEADLETTERS"
 	StreamQueues      = "KV_batchbus_queues"
+	StreamCalls       = "KV_batchbus_calls"
 	StreamObjects     = "OBJ_batchbus_objects"
 )
 
@@ -17,6 +18,7 @@ const (
 const (
 	BucketJobs    = "batchbus_jobs"
 	BucketQueues  = "batchbus_queues"
+	BucketCalls   = "batchbus_calls"
 	BucketObjects = "batchbus_objects"
 )
 

@@ -2,13 +2,14 @@ package jetstore
 
 import "github.com/nats-io/nats.go/jetstream"
 
-// streams is the table of streams. Shares of MaxStore in percent, 96 together; the rest is the store's own overhead:
+// streams is the table of streams. Shares of MaxStore in percent, 98 together; the rest is the store's own overhead:
 //
 //	requests 10   what waits for ingest; full: publishers are refused
 //	rows     30   what waits for the provider; full: ingest opens no new jobs
 //	results  28   30 days of answers; full: collectors wait, nothing is forgotten
 //	jobs      4   the state, and a week of events
 //	queues    1   policies
+//	calls     2   the gateway's calls of a week; full: it takes no new ones
 //	events    4   30 days of events; full: the oldest go
 //	timers    1   one tick per API key
 //	deadletters 6 30 days of refused input
@@ -17,7 +18,7 @@ import "github.com/nats-io/nats.go/jetstream"
 // Every limit that JetStream has a default for is written out, so that what the server answers can be compared.
 func streams(s Settings) []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{
-		requests(s), rows(s), results(s), jobs(s), queues(s), events(s), timers(s), deadletters(s), objects(s),
+		requests(s), rows(s), results(s), jobs(s), queues(s), calls(s), events(s), timers(s), deadletters(s), objects(s),
 	}
 }
 
@@ -64,6 +65,13 @@ func jobs(s Settings) jetstream.StreamConfig {
 func queues(s Settings) jetstream.StreamConfig {
 	c := stream(s, StreamQueues, 1, "$KV."+BucketQueues+".>")
 	c.MaxMsgsPerSubject, c.AllowRollup, c.DenyDelete, c.AllowDirect = 1, true, true, true
+	return c
+}
+
+// calls is a KV bucket whose values expire by themselves, each by the TTL that its writer gives it.
+func calls(s Settings) jetstream.StreamConfig {
+	c := stream(s, StreamCalls, 2, callPrefix+">")
+	c.MaxMsgsPerSubject, c.AllowRollup, c.DenyDelete, c.AllowDirect, c.AllowMsgTTL = 1, true, true, true, true
 	return c
 }
 
