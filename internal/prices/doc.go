@@ -2,7 +2,8 @@
 //
 //	[{"model":"m","window":"24h","input_per_million":"0.02","output_per_million":"0.15","currency":"USD"}]
 //
-// A window of "" stands for every window that the model's other entries do not name. A model without an output price, as those of embeddings,
+// A window of "" stands for every window that the model's other entries do not name; the window "realtime" is what the model costs outside of
+// batches, with which batches are compared and by which nothing is counted. A model without an output price, as those of embeddings,
 // charges the input alone. Prices are decimal texts (or numbers without an exponent) with at most six digits behind the point, so that one
 // token costs a whole number of [events.Money] units and every sum is exact. All entries are in one currency, since costs are added up.
 //

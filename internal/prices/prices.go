@@ -25,6 +25,9 @@ type Table struct {
 
 type entryKey struct{ model, window string }
 
+// realtime is the window of the entries that say what a model costs outside of batches. No batch has such a window.
+const realtime = "realtime"
+
 // price is what one token costs.
 type price struct{ input, output events.Money }
 
@@ -96,16 +99,34 @@ func Simulated() *Table {
 
 // Cost is what an answer of a model in a window costs; nil where the table has no price for them or the answer no usage.
 func (t *Table) Cost(model, window string, usage *events.Usage) *events.Cost {
+	return t.cost(usage, entryKey{model, window}, entryKey{model, ""}, entryKey{})
+}
+
+// Realtime is what the same would cost outside of a batch; nil where the table does not say.
+func (t *Table) Realtime(model string, usage *events.Usage) *events.Cost {
+	return t.cost(usage, entryKey{model, realtime})
+}
+
+// cost is by the first of the keys that has a price.
+func (t *Table) cost(usage *events.Usage, keys ...entryKey) *events.Cost {
 	if t == nil || usage == nil {
 		return nil
 	}
-	for _, key := range []entryKey{{model, window}, {model, ""}, {}} {
+	for _, key := range keys {
 		if p, ok := t.prices[key]; ok {
 			amount := p.input.Times(usage.PromptTokens).Plus(p.output.Times(usage.CompletionTokens))
 			return &events.Cost{Amount: amount.String(), Currency: t.currency, Basis: t.basis}
 		}
 	}
 	return nil
+}
+
+// Currency is that of all prices; empty of a table that knows none.
+func (t *Table) Currency() string {
+	if t == nil {
+		return ""
+	}
+	return t.currency
 }
 
 // decimal is a price as it is written, text or number.

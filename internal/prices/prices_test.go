@@ -105,7 +105,10 @@ func TestTheExampleIsATableAndSaysWhatItIs(t *testing.T) {
 	if got := table.Cost("openai/gpt-oss-20b", "1h", usage(1_000_000, 1_000_000)); got == nil || got.Amount != "0.23" {
 		t.Errorf("cost %+v", got)
 	}
-	if lines, notes := strings.Count(string(data), "\n")-2, strings.Count(string(data), "undated placeholder"); lines != notes || notes != 24 {
+	if got := table.Realtime("openai/gpt-oss-20b", usage(1_000_000, 1_000_000)); got == nil || got.Amount != "0.34" {
+		t.Errorf("realtime cost %+v", got)
+	}
+	if lines, notes := strings.Count(string(data), "\n")-2, strings.Count(string(data), "undated placeholder"); lines != notes || notes != 33 {
 		t.Errorf("%d of %d entries say that they are placeholders", notes, lines)
 	}
 }
@@ -115,5 +118,29 @@ func TestSimulatedCostsSayThatTheyAre(t *testing.T) {
 	got := prices.Simulated().Cost("whatever", "24h", usage(1_000_000, 1_000_000))
 	if got == nil || *got != (events.Cost{Amount: "0.25", Currency: "USD", Basis: "simulated"}) {
 		t.Errorf("cost %+v", got)
+	}
+}
+
+func TestRealtimePricesAreOfNoBatch(t *testing.T) {
+	t.Parallel()
+	table := parse(t, `[
+		{"model":"m","window":"24h","input_per_million":"1","output_per_million":"2","currency":"EUR"},
+		{"model":"m","window":"realtime","input_per_million":"2","output_per_million":"5","currency":"EUR"},
+		{"model":"n","window":"realtime","input_per_million":"2","currency":"EUR"},
+		{"model":"o","input_per_million":"2","currency":"EUR"}]`)
+	if got := table.Realtime("m", usage(1_000_000, 1_000_000)); got == nil || *got != (events.Cost{Amount: "7", Currency: "EUR", Basis: "price_table"}) {
+		t.Errorf("realtime: %+v", got)
+	}
+	for _, none := range []*events.Cost{
+		table.Cost("m", "1h", usage(1, 1)), table.Cost("n", "24h", usage(1, 1)), table.Realtime("o", usage(1, 1)), table.Realtime("x", usage(1, 1)),
+		prices.Simulated().Realtime("m", usage(1, 1)),
+	} {
+		if none != nil {
+			t.Errorf("%+v, want no price", none)
+		}
+	}
+	var empty *prices.Table
+	if empty.Realtime("m", usage(1, 1)) != nil || empty.Currency() != "" || table.Currency() != "EUR" {
+		t.Error("currency")
 	}
 }
