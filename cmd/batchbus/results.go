@@ -12,14 +12,18 @@ type resultsCommand struct {
 	Follow bool   `help:"Go on until the job is complete."`
 	Format string `default:"event" help:"Shape of the lines: event, openai or flat."`
 	Out    string `placeholder:"DIR" help:"Folder for output.jsonl and errors.jsonl. Default: all lines go to stdout."`
+	rowFlag
 	followFlags
 }
 
 // run prints the results of a job, and behind them its dead letters: what there is by now, or with --follow until the end.
 func (r *resultsCommand) run(ctx context.Context, env app.Env) (int, error) {
 	shape, err := formatOf(r.Format)
-	if err := errors.Join(flagError("--format", err), r.waitFlags.check()); err != nil {
+	if err := errors.Join(flagError("--format", err), r.waitFlags.check(), r.rowFlag.check(&r.followArg)); err != nil {
 		return app.ExitFault, err
+	}
+	if r.Row != "" {
+		return r.ofRow(ctx, env, shape)
 	}
 	if r.Follow {
 		return r.follow(ctx, env, func(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error) {
@@ -35,6 +39,16 @@ func (r *resultsCommand) run(ctx context.Context, env app.Env) (int, error) {
 			return app.ExitFault, err
 		}
 		return r.write(env, shape, bus, &job, func(a *answers) error { return a.read(ctx) })
+	})
+}
+
+// ofRow prints the results of one row.
+func (r *resultsCommand) ofRow(ctx context.Context, env app.Env, shape format) (int, error) {
+	if r.Follow || r.Out != "" {
+		return app.ExitFault, errors.New("--row excludes --follow and --out: batchbus wait --row waits for a row's result")
+	}
+	return r.look(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
+		return r.results(ctx, bus, &r.followArg, newStream(env.Stdout, shape))
 	})
 }
 
