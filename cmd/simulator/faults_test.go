@@ -109,3 +109,39 @@ func TestAFileOfFaultsWithAMistakeIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestFaultsAreReplacedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	url, stop := started(t, "--fault", "list_lag:count=-1,delay=1h")
+	own := strings.TrimSuffix(url, "/v1") + "/_simulator/faults"
+	const lag, down = `[{"kind":"list_lag","count":-1,"delay":"1h0m0s"}]`, `[{"kind":"status","route":"GET /v1/batches","count":-1,"status":503,"text":"down"}]`
+	if status, body := get(t, own); status != http.StatusOK || body != lag {
+		t.Errorf("at first: %d %s", status, body)
+	}
+	for _, step := range []struct {
+		put      string
+		status   int
+		now      string
+		list     int
+		whatever string
+	}{
+		{down, http.StatusOK, down, http.StatusServiceUnavailable, "an outage begins"},
+		{`[{"kind":"status"}]`, http.StatusBadRequest, down, http.StatusServiceUnavailable, "one that lacks its status"},
+		{`[{"kind":"list_lag","roude":"x"}]`, http.StatusBadRequest, down, http.StatusServiceUnavailable, "a misspelt field"},
+		{`[] []`, http.StatusBadRequest, down, http.StatusServiceUnavailable, "two values"},
+		{`[]`, http.StatusOK, `[]`, http.StatusOK, "the outage is over"},
+	} {
+		status, body := ask(t, http.MethodPut, own, step.put)
+		_, now := get(t, own)
+		list, _ := get(t, url+"/batches")
+		if status != step.status || now != step.now || list != step.list {
+			t.Errorf("%s: %d %s, then %s and a list that is %d", step.whatever, status, body, now, list)
+		}
+	}
+	if _, ledger := get(t, strings.TrimSuffix(url, "/v1")+"/_simulator/ledger"); strings.Contains(ledger, "_simulator") {
+		t.Errorf("the ledger counts its own routes: %s", ledger)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}

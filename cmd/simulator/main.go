@@ -27,7 +27,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	parser, err := kong.New(&o,
 		kong.Name("simulator"),
-		kong.Description("A simulated Doubleword batch provider. Nothing is paid and no model runs."),
+		kong.Description("A simulated Doubleword batch provider. Nothing is paid and no model runs. GET /_simulator/ledger says what was asked of it and what ran; "+
+			"GET /_simulator/faults is the array of faults, and PUT replaces it while it runs."),
 		kong.DefaultEnvars("BATCHBUS_SIMULATOR"),
 		kong.UsageOnError(),
 	)

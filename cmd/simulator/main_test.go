@@ -39,7 +39,12 @@ func started(t *testing.T, args ...string) (string, func() error) {
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	return ask(t, http.MethodGet, url, "")
+}
+
+func ask(t *testing.T, method, url, text string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@
 //
 // # What goes wrong
 //
-// A [Fault] goes wrong at selected calls, batches or rows; SetFaults changes them in mid-run. What a fault makes of a row
+// A [Fault] goes wrong at selected calls, batches or rows; SetFaults, or PUT /_simulator/faults, changes them in
+// mid-run. What a fault makes of a row
 // when it runs is journalled, so that the row reads the same ever after; what it does to a call or to how a batch is
 // shown lasts as long as the fault. [DialectOpenAI] turns the whole into a plain OpenAI-shaped server.
 //

@@ -131,7 +131,8 @@ func (s *Simulator) rowFaults(b *batch) []Fault {
 	return found
 }
 
-// SetFaults replaces Config.Faults while the simulator runs: an outage begins, or is over. What they did stays done.
+// SetFaults replaces Config.Faults while the simulator runs: an outage begins, or is over. What they did stays done, and ordinals go on:
+// what shall hit all that follows has Count -1. PUT /_simulator/faults does the same.
 // On an error nothing changes. Safe for concurrent use.
 func (s *Simulator) SetFaults(faults ...Fault) error {
 	for _, f := range faults {
@@ -139,8 +140,8 @@ func (s *Simulator) SetFaults(faults ...Fault) error {
 			return err
 		}
 	}
-	faults = slices.Clone(faults)
-	s.faults.Store(&faults)
+	all := append([]Fault{}, faults...)
+	s.faults.Store(&all)
 	s.resume()
 	return nil
 }

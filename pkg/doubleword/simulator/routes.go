@@ -35,11 +35,7 @@ func (s *Simulator) routes() *http.ServeMux {
 	} {
 		mux.HandleFunc(pattern, s.recorded(pattern, h))
 	}
-	mux.HandleFunc("GET /_simulator/ledger", func(w http.ResponseWriter, _ *http.Request) {
-		if err := replyJSON(w, http.StatusOK, s.Ledger()); err != nil {
-			s.replyError(w, err)
-		}
-	})
+	s.ownRoutes(mux)
 	return mux
 }
 

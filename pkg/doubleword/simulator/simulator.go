@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,7 +42,7 @@ func New(cfg Config) (*Simulator, error) {
 	s := &Simulator{
 		cfg: cfg, dir: cfg.Dir, stop: make(chan struct{}), state: newState(), words: strings.Fields(vocabulary),
 	}
-	faults := slices.Clone(cfg.Faults)
+	faults := append([]Fault{}, cfg.Faults...) // none is written as [] and not as null
 	s.faults.Store(&faults)
 	s.mux = s.routes()
 	if err := s.open(); err != nil {
