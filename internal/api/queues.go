@@ -130,5 +130,8 @@ func withOptions(policy events.Policy, q *events.OpenJob) (events.Policy, error)
 	if out.LingerSeconds != policy.LingerSeconds {
 		return policy, refusal(events.APIBadRequest, "policy: linger_seconds is a queue's and not a job's")
 	}
+	if err := queues.CheckJobBudget(&policy.Budget, &out.Budget); err != nil {
+		return policy, refusal(events.APIBadRequest, "policy: %v", err)
+	}
 	return out, nil
 }

@@ -29,7 +29,7 @@ var windowShape = regexp.MustCompile(`^[1-9][0-9]{0,3}[smhd]$`)
 
 // Check returns every fault of a policy at once, one a line, each with the name of its field; nil when there is none.
 func Check(p *events.Policy) error {
-	faults := slices.Concat(checkWindows(p), checkURLs(p), checkModels(p), checkSettings(p), checkRetry(&p.Retry), checkRanges(p))
+	faults := slices.Concat(checkWindows(p), checkURLs(p), checkModels(p), checkSettings(p), checkRetry(&p.Retry), checkRanges(p), checkBudget(&p.Budget))
 	if !events.IsToken(p.Key) {
 		faults = append(faults, fmt.Errorf("key: %.80q is no name of a key: 1 to %d characters of A-Z a-z 0-9 _ -", p.Key, events.MaxNameBytes))
 	}

@@ -104,6 +104,12 @@ func jsonName(f *reflect.StructField) string {
 // valueOf reads a text as what a field of the type holds.
 func valueOf(t reflect.Type, text string) (any, error) {
 	switch {
+	case t == reflect.TypeFor[events.Money]():
+		amount, err := events.ParseMoney(text)
+		if err != nil {
+			return nil, fmt.Errorf("%.80q %w", text, events.ErrMoney)
+		}
+		return amount, nil
 	case t.Kind() == reflect.String:
 		return text, nil
 	case t.Kind() == reflect.Slice && text == "":

@@ -57,6 +57,12 @@ type Batch struct {
 	// LineRefusals counts the rows that were refused one by one in this line of follow-ups.
 	LineRefusals int `json:"line_refusals,omitempty"`
 
+	// Estimate, Shortage and Reserved are those of a batch under a limit of spending: what its rows may take, which limit keeps it from being sent,
+	// and what is reserved for it. Reserved is nil again when the batch has ended.
+	Estimate *Estimate    `json:"estimate,omitempty"`
+	Shortage *Shortage    `json:"shortage,omitempty"`
+	Reserved *Reservation `json:"reserved,omitempty"`
+
 	// QuotaSince is since when the provider has been refusing the create for the quota of an unverified account.
 	QuotaSince *time.Time `json:"quota_since,omitempty"`
 
@@ -94,6 +100,9 @@ type Batch struct {
 	Totals    *Totals  `json:"totals,omitempty"`
 	// Billed is what the provider said at the settlement that it billed for the batch; nil when it did not say.
 	Billed *Money `json:"billed,omitempty"`
+	// Spent is what was counted for the batch when it ended, in the place of its reservation. Where it had usage and no price, that is the amount
+	// that was reserved.
+	Spent *Reservation `json:"spent,omitempty"`
 }
 
 // Counts are the provider's own counts of a batch's rows.

@@ -16,6 +16,8 @@ const WhyQueueHeld = "queue_held"
 type Budget struct {
 	Queue string      `json:"queue"`
 	Holds []QueueHold `json:"holds,omitempty"`
+	// Spending is nil while no batch of the queue was ever sent under a limit.
+	Spending *Ledger `json:"spending,omitempty"`
 }
 
 // QueueHold keeps batches of a queue from being uploaded and created until a person resumes the queue. What runs already goes on.

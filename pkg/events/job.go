@@ -56,6 +56,9 @@ type Job struct {
 	Hold         *Hold      `json:"hold,omitempty"`
 	// Totals are recomputed from the batches when the job completes.
 	Totals *Totals `json:"totals,omitempty"`
+	// Spending is what batches of the job use; nil while none was sent under a limit. Allowed is what a person lets the job use in all.
+	Spending *Spending  `json:"spending,omitempty"`
+	Allowed  *Allowance `json:"allowed,omitempty"`
 	// ForgottenAt is when somebody had rows, results, dead letters and objects of the completed job removed.
 	ForgottenAt *time.Time `json:"forgotten_at,omitempty"`
 }

@@ -78,13 +78,13 @@ func (m Money) Times(n int64) Money {
 // MarshalJSON writes the decimal text.
 func (m Money) MarshalJSON() ([]byte, error) { return []byte(`"` + m.String() + `"`), nil }
 
-// UnmarshalJSON reads the decimal text.
+// UnmarshalJSON reads the decimal text, and a number without an exponent.
 func (m *Money) UnmarshalJSON(data []byte) error {
-	var text string
+	var text json.Number
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("parse money: %w", err)
+		return fmt.Errorf("parse money %.40s: %w", data, ErrMoney)
 	}
-	parsed, err := ParseMoney(text)
+	parsed, err := ParseMoney(text.String())
 	*m = parsed
 	return err
 }

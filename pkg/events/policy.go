@@ -30,6 +30,10 @@ type Policy struct {
 	RollingRowsPerBatch  int   `json:"rolling_rows_per_batch,omitempty"`
 	RollingBytesPerBatch int64 `json:"rolling_bytes_per_batch,omitempty"`
 
+	// Budget is what may be spent. Its limits of a job are those of the job's own policy; those of the queue and of a day are read from the
+	// queue's whenever a batch is to be sent.
+	Budget Limits `json:"budget,omitzero"`
+
 	// Priority orders the batches that wait for the provider: those with a higher one go first.
 	Priority int `json:"priority,omitempty"`
 
