@@ -35,6 +35,7 @@ type commands struct {
 	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
 	Deadletters deadlettersCommand `cmd:"" help:"Look at what was refused, publish it anew, delete it."`
 	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
+	Prepare     prepareCommand     `cmd:"" help:"Write files of rows anew as plain JSONL, with members set or dropped, ids added and images put in."`
 	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
