@@ -90,6 +90,42 @@ func sortedKeys(t *testing.T, raw []byte) {
 	}
 }
 
+func TestAModelCallsToolsForSoManyRoundsAndAsLongAsItMust(t *testing.T) {
+	t.Parallel()
+	const (
+		chatTools    = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+		chatRound    = `,{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"},{"role":"tool","tool_call_id":"d","content":"2"}`
+		messageTools = `,"max_tokens":500,"tools":[{"name":"f","input_schema":{"type":"object"}}]`
+		messageRound = `,{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"1"}]}`
+		user         = `{"role":"user","content":"x"}`
+	)
+	body := func(messages, more string) string { return `{"model":"m","messages":[` + messages + `]` + more + `}` }
+	chat := func(id, messages, more string) string {
+		return envelope(id, "POST", "/v1/chat/completions", body(messages, chatTools+more))
+	}
+	message := func(id, messages string) string {
+		return envelope(id, "POST", "/v1/messages", body(messages, messageTools))
+	}
+	got := answered(t, simulator.Config{ToolRounds: 2},
+		chat("first", user, ""), chat("second", user+chatRound, ""), chat("answer", user+chatRound+chatRound, ""),
+		chat("next question", user+chatRound+chatRound+`,{"role":"assistant","content":"y"},`+user, ""),
+		chat("must", user+chatRound+chatRound+chatRound, `,"tool_choice":"required"`),
+		message("message second", user+messageRound), message("message answer", user+messageRound+messageRound),
+	)
+	for id, want := range map[string]any{
+		"first": "tool_calls", "second": "tool_calls", "answer": "stop", "next question": "tool_calls", "must": "tool_calls",
+	} {
+		if reason := at(t, got[id], "choices", 0, "finish_reason"); reason != want {
+			t.Errorf("%s: %v, not %v", id, reason, want)
+		}
+	}
+	for id, want := range map[string]any{"message second": "tool_use", "message answer": "end_turn"} {
+		if reason := at(t, got[id], "stop_reason"); reason != want {
+			t.Errorf("%s: %v, not %v", id, reason, want)
+		}
+	}
+}
+
 func TestEachEndpointAnswersInItsShape(t *testing.T) {
 	t.Parallel()
 	const tools = `,"tools":[{"type":"function","function":{"name":"first","parameters":{"type":"object"}}},{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"location":{"type":"string"},"unit":{"enum":["C","F"]}},"required":["location"]}}}]`

@@ -22,7 +22,7 @@ func (a *reply) say(maxTokens int) said {
 	if cutShort {
 		maxTokens = min(maxTokens, truncatedTokens)
 	}
-	if t, ok := a.chosenTool(); ok && !p.afterTool && !cutShort {
+	if t, ok := a.chosenTool(); ok && !cutShort && a.callsTool(p) {
 		arguments := a.newInstance(t.parameters).append(nil, t.parameters, 0)
 		return said{text: arguments, tool: &t}
 	}
@@ -52,6 +52,14 @@ func (a *reply) schema() ([]byte, bool) {
 		return []byte(`{"type":"object","properties":{"answer":{"type":"string"},"confidence":{"type":"number","minimum":0,"maximum":1}}}`), true
 	}
 	return nil, false
+}
+
+// callsTool tells whether the model calls a tool rather than answers: it does until it has had the results of Config.ToolRounds calls, and for ever
+// when tool_choice makes it.
+func (a *reply) callsTool(p prompt) bool {
+	choice := lookup(a.row.body, "tool_choice")
+	kind := string(unquote(lookup(choice, "type")))
+	return p.toolRounds < a.toolRounds || string(choice) == `"required"` || kind == "function" || kind == "tool" || kind == "any"
 }
 
 // chosenTool is the tool that tool_choice names, else the first.

@@ -15,8 +15,9 @@ const vocabulary = `analysis answer approach balance basic batch because brief c
 type prompt struct {
 	text  []byte
 	image bool
-	// afterTool: the conversation already holds a tool's result, so the model answers in words.
-	afterTool bool
+	// toolRounds is how many calls of tools in a row were answered since the user last spoke.
+	toolRounds int
+	afterTool  bool // the message before this one was a tool's result: others of it are of the same round
 }
 
 // prompt reads messages, input or prompt, whichever the body has, in strings or in parts.
@@ -39,9 +40,20 @@ func (p *prompt) read(message []byte) {
 		return
 	}
 	role, kind := string(unquote(lookup(message, "role"))), string(unquote(lookup(message, "type")))
-	p.afterTool = role == "tool" || kind == "function_call_output"
+	if role == "tool" || kind == "function_call_output" {
+		if !p.afterTool {
+			p.toolRounds++
+		}
+		p.afterTool = true
+		return
+	}
+	p.afterTool = false
 	if role != "user" && role != "" {
 		return
+	}
+	rounds := p.toolRounds
+	if role == "user" {
+		p.toolRounds = 0
 	}
 	content := lookup(message, "content")
 	if len(content) > 0 && content[0] == '"' {
@@ -49,18 +61,19 @@ func (p *prompt) read(message []byte) {
 		return
 	}
 	for part := range elements(content) {
-		p.readPart(part)
+		p.readPart(part, rounds)
 	}
 }
 
-func (p *prompt) readPart(part []byte) {
+// readPart also reads the results of tools that stand in a user's message; rounds is how many rounds were before it.
+func (p *prompt) readPart(part []byte, rounds int) {
 	switch kind := unquote(lookup(part, "type")); {
 	case bytes.HasSuffix(kind, []byte("text")):
 		p.text = unquote(lookup(part, "text"))
 	case bytes.Contains(kind, []byte("image")):
 		p.image = true
 	case string(kind) == "tool_result":
-		p.afterTool = true
+		p.toolRounds = rounds + 1
 	}
 }
 
