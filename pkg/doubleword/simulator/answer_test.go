@@ -90,14 +90,14 @@ func sortedKeys(t *testing.T, raw []byte) {
 	}
 }
 
-func TestAModelCallsToolsForSoManyRoundsAndAsLongAsItMust(t *testing.T) {
+func TestAModelCallsTheToolsThatTheUserNamesAndThenAnswers(t *testing.T) {
 	t.Parallel()
 	const (
-		chatTools    = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+		chatTools    = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},{"type":"function","function":{"name":"get","parameters":{"type":"object"}}}]`
 		chatRound    = `,{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"},{"role":"tool","tool_call_id":"d","content":"2"}`
 		messageTools = `,"max_tokens":500,"tools":[{"name":"f","input_schema":{"type":"object"}}]`
 		messageRound = `,{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"1"}]}`
-		user         = `{"role":"user","content":"x"}`
+		user, both   = `{"role":"user","content":"x"}`, `{"role":"user","content":"get, then f"}`
 	)
 	body := func(messages, more string) string { return `{"model":"m","messages":[` + messages + `]` + more + `}` }
 	chat := func(id, messages, more string) string {
@@ -106,20 +106,24 @@ func TestAModelCallsToolsForSoManyRoundsAndAsLongAsItMust(t *testing.T) {
 	message := func(id, messages string) string {
 		return envelope(id, "POST", "/v1/messages", body(messages, messageTools))
 	}
-	got := answered(t, simulator.Config{ToolRounds: 2},
-		chat("first", user, ""), chat("second", user+chatRound, ""), chat("answer", user+chatRound+chatRound, ""),
-		chat("next question", user+chatRound+chatRound+`,{"role":"assistant","content":"y"},`+user, ""),
-		chat("must", user+chatRound+chatRound+chatRound, `,"tool_choice":"required"`),
-		message("message second", user+messageRound), message("message answer", user+messageRound+messageRound),
+	got := answered(t, simulator.Config{},
+		chat("one", user, ""), chat("one, answered", user+chatRound, ""),
+		chat("both", both, ""), chat("both, second", both+chatRound, ""), chat("both, answered", both+chatRound+chatRound, ""),
+		chat("next question", user+chatRound+`,{"role":"assistant","content":"y"},`+user, ""),
+		chat("must", user+chatRound+chatRound, `,"tool_choice":"required"`),
+		message("message", user), message("message, answered", user+messageRound),
 	)
-	for id, want := range map[string]any{
-		"first": "tool_calls", "second": "tool_calls", "answer": "stop", "next question": "tool_calls", "must": "tool_calls",
-	} {
-		if reason := at(t, got[id], "choices", 0, "finish_reason"); reason != want {
-			t.Errorf("%s: %v, not %v", id, reason, want)
+	for id, want := range map[string]string{"one": "f", "both": "get", "both, second": "f", "next question": "f", "must": "f"} {
+		if name := at(t, got[id], "choices", 0, "message", "tool_calls", 0, "function", "name"); name != want {
+			t.Errorf("%s: %v, not %v", id, name, want)
 		}
 	}
-	for id, want := range map[string]any{"message second": "tool_use", "message answer": "end_turn"} {
+	for _, id := range []string{"one, answered", "both, answered"} {
+		if reason := at(t, got[id], "choices", 0, "finish_reason"); reason != "stop" {
+			t.Errorf("%s: %v", id, reason)
+		}
+	}
+	for id, want := range map[string]any{"message": "tool_use", "message, answered": "end_turn"} {
 		if reason := at(t, got[id], "stop_reason"); reason != want {
 			t.Errorf("%s: %v, not %v", id, reason, want)
 		}

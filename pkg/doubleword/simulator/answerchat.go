@@ -1,5 +1,11 @@
 package simulator
 
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
 // unbounded is the token limit of a body that sets none.
 const unbounded = 1 << 30
 
@@ -22,7 +28,7 @@ func (a *reply) say(maxTokens int) said {
 	if cutShort {
 		maxTokens = min(maxTokens, truncatedTokens)
 	}
-	if t, ok := a.chosenTool(); ok && !cutShort && a.callsTool(p) {
+	if t, ok := a.nextTool(p); ok && !cutShort {
 		arguments := a.newInstance(t.parameters).append(nil, t.parameters, 0)
 		return said{text: arguments, tool: &t}
 	}
@@ -54,12 +60,41 @@ func (a *reply) schema() ([]byte, bool) {
 	return nil, false
 }
 
-// callsTool tells whether the model calls a tool rather than answers: it does until it has had the results of Config.ToolRounds calls, and for ever
-// when tool_choice makes it.
-func (a *reply) callsTool(p prompt) bool {
+// nextTool is the tool that the model calls before it answers: in one round after another those whose names the user wrote, or one alone.
+func (a *reply) nextTool(p prompt) (tool, bool) {
+	t, ok := a.chosenTool()
+	if !ok || a.mustCall() {
+		return t, ok
+	}
+	named := a.namedTools(p.text)
+	switch {
+	case len(named) == 0:
+		return t, p.toolRounds == 0
+	case p.toolRounds < len(named):
+		return named[p.toolRounds], true
+	}
+	return tool{}, false
+}
+
+// mustCall tells whether tool_choice makes the model call a tool whatever it knows already.
+func (a *reply) mustCall() bool {
 	choice := lookup(a.row.body, "tool_choice")
 	kind := string(unquote(lookup(choice, "type")))
-	return p.toolRounds < a.toolRounds || string(choice) == `"required"` || kind == "function" || kind == "tool" || kind == "any"
+	return string(choice) == `"required"` || kind == "function" || kind == "tool" || kind == "any"
+}
+
+// namedTools are the tools whose names stand in the text, in the order in which they stand there first.
+func (a *reply) namedTools(text []byte) []tool {
+	var named []tool
+	for entry := range elements(lookup(a.row.body, "tools")) {
+		if t := readTool(entry); len(t.name) > 0 && bytes.Contains(text, t.name) {
+			named = append(named, t)
+		}
+	}
+	slices.SortStableFunc(named, func(a, b tool) int {
+		return cmp.Compare(bytes.Index(text, a.name), bytes.Index(text, b.name))
+	})
+	return named
 }
 
 // chosenTool is the tool that tool_choice names, else the first.

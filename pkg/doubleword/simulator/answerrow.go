@@ -77,8 +77,6 @@ type reply struct {
 	row   row
 	words []string
 	odd   oddities
-
-	toolRounds int // see Config.ToolRounds
 }
 
 // answerEpoch is where the created times of answers begin; seed and row decide the rest, so that an answer is the
@@ -86,7 +84,7 @@ type reply struct {
 const answerEpoch = 1_760_000_000
 
 func (s *Simulator) appendAnswer(dst []byte, seed uint64, r row, odd oddities) []byte {
-	a := &reply{stream: stream{seed: hashBytes(hashBytes(seed, r.url), r.body)}, row: r, words: s.words, odd: odd, toolRounds: s.cfg.ToolRounds}
+	a := &reply{stream: stream{seed: hashBytes(hashBytes(seed, r.url), r.body)}, row: r, words: s.words, odd: odd}
 	switch r.endpoint() {
 	case "/v1/embeddings":
 		return a.appendEmbeddings(dst)

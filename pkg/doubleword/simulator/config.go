@@ -39,8 +39,6 @@ type Config struct {
 	RowsPerSecond float64
 	// FailureRate is the share of rows, 0 to 1, that fail; seed and row choose them.
 	FailureRate float64
-	// ToolRounds is after how many rounds of tool calls and their results the model answers a row that offers tools; 0 means 1.
-	ToolRounds int
 	// Windows are the accepted completion windows, Go durations as text. Empty: 24h and 1h.
 	Windows []string
 	// SweepInterval is how long after its last row a batch that nobody reads by id shows "finalizing";
@@ -71,9 +69,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.SweepInterval == 0 {
 		c.SweepInterval = defaultSweep
-	}
-	if c.ToolRounds == 0 {
-		c.ToolRounds = 1
 	}
 	if len(c.Windows) == 0 {
 		c.Windows = []string{"24h", "1h"}

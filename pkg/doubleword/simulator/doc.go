@@ -21,8 +21,9 @@
 // server refuses (a temperature outside 0 to 2, a token limit below 1, no messages), or when Config.FailureRate chooses
 // it: half of those end as NonRetriableHttpStatus, the others as each of the other reasons a client must decode.
 //
-// A row that offers tools is answered with a call of the one that tool_choice names, else the first, and with words once the conversation holds the
-// results of Config.ToolRounds rounds of calls; where tool_choice makes the model call a tool, it calls one every time.
+// A row that offers tools is answered with calls first: in one round after another of the tools that the user's text names, in its order, or once of
+// the first tool, or the one that tool_choice names; and in words once the conversation holds those rounds' results. Where tool_choice makes the model
+// call a tool, it calls one every time.
 //
 // # What goes wrong
 //
