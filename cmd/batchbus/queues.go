@@ -170,6 +170,9 @@ func (p *queuesPutCommand) run(ctx context.Context, env app.Env) (int, error) {
 			return app.ExitFault, lined(explain(err))
 		}
 		say(env, "queue %s: the policy holds for jobs that open from now on", q.Queue)
+		if n := len(q.Lingers); n > 0 && q.Lingers[n-1].From.After(time.Now()) {
+			say(env, "the length of its rolling windows changes at %s", q.Lingers[n-1].From.Local().Format(time.DateTime))
+		}
 		if p.JSON {
 			return app.ExitOK, printJSON(env, q)
 		}

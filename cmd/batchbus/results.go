@@ -19,7 +19,7 @@ type resultsCommand struct {
 // run prints the results of a job, and behind them its dead letters: what there is by now, or with --follow until the end.
 func (r *resultsCommand) run(ctx context.Context, env app.Env) (int, error) {
 	shape, err := formatOf(r.Format)
-	if err := errors.Join(flagError("--format", err), r.waitFlags.check(), r.rowFlag.check(&r.followArg)); err != nil {
+	if err := errors.Join(flagError("--format", err), r.waitFlags.check(), r.checkRow(&r.followArg)); err != nil {
 		return app.ExitFault, err
 	}
 	if r.Row != "" {

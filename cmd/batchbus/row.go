@@ -16,8 +16,8 @@ type rowFlag struct {
 	Row string `placeholder:"ID" help:"Only the row with this custom_id. Without a job: in whichever jobs of the queue hold it, rolling ones included."`
 }
 
-// check wants a job or a row, and nothing that belongs to a job alone beside a row.
-func (f *rowFlag) check(arg *followArg) error {
+// checkRow wants a job or a row, and nothing that belongs to a job alone beside a row.
+func (f *rowFlag) checkRow(arg *followArg) error {
 	if arg.Job == "" && f.Row == "" {
 		return errors.New("name the job, or a --row")
 	}

@@ -37,7 +37,7 @@ type waitCommand struct {
 
 // run waits for the end of a job, or for the result of one row. Its exit codes are those of run.
 func (w *waitCommand) run(ctx context.Context, env app.Env) (int, error) {
-	if err := w.rowFlag.check(&w.followArg); err != nil {
+	if err := w.checkRow(&w.followArg); err != nil {
 		return app.ExitFault, err
 	}
 	if w.Row == "" {

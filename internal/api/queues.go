@@ -85,7 +85,7 @@ func queueName(name string) (string, error) {
 }
 
 func queueStatus(q *queues.Queue) events.QueueStatus {
-	status := events.QueueStatus{Queue: q.Name, Policy: q.Policy, Revision: q.Revision}
+	status := events.QueueStatus{Queue: q.Name, Policy: q.Policy, Lingers: q.Lingers, Revision: q.Revision}
 	if q.Record != nil {
 		status.ChangedAt = &q.ChangedAt
 	}

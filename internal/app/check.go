@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/batchbus/batchbus/internal/queues"
 )
 
 // SimulatorName is the provider that a data directory with simulated answers serves.
@@ -69,6 +71,9 @@ func (f TimeFlags) CheckTimes() error {
 	}
 	if f.Linger%time.Second != 0 {
 		faults = append(faults, fmt.Errorf("--linger: %s is not in whole seconds", f.Linger))
+	}
+	if f.Linger > queues.MaxLinger {
+		faults = append(faults, fmt.Errorf("--linger: %s is more than %s", f.Linger, queues.MaxLinger))
 	}
 	return errors.Join(faults...)
 }

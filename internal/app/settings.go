@@ -65,7 +65,7 @@ type TimeFlags struct {
 	CancelGrace     time.Duration `placeholder:"DURATION" help:"The same after a cancel. Default: the job's policy, 1h; 1s when simulated."`
 	SweepInterval   time.Duration `placeholder:"DURATION" help:"How often work that lost its trigger is looked for. Default 1m; 2s when simulated."`
 	DrainTimeout    time.Duration `placeholder:"DURATION" help:"How long work in flight may go on after the stop. Default 10s; 5s when simulated."`
-	Linger          time.Duration `placeholder:"DURATION" help:"Length of the time window of a queue's rolling jobs, in whole seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: the queue's policy, 1m."`
+	Linger          time.Duration `placeholder:"DURATION" help:"Length of the time window of rolling jobs, in whole seconds, in queues whose policy has no linger_seconds. Ingest reads it; give every replica the same, and change it only while no request waits. Default: 1m."`
 	OrphanAge       time.Duration `placeholder:"DURATION" help:"How old an input file at the provider must be that nothing refers to, to be deleted. Default 24h."`
 	OrphanInterval  time.Duration `placeholder:"DURATION" help:"How often such files are looked for. Default 1h."`
 	ObjectAge       time.Duration `placeholder:"DURATION" help:"How old an object on the bus must be that nothing names, to be deleted: longer than any replica stands still. Default 24h."`

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/batchbus/batchbus/pkg/events"
@@ -154,6 +155,7 @@ func checkRanges(p *events.Policy) []error {
 		checkRange("max_rows_per_batch", int64(p.MaxRowsPerBatch), 1, events.DefaultMaxRowsPerBatch),
 		checkRange("max_bytes_per_batch", p.MaxBytesPerBatch, 1, events.DefaultMaxBytesPerBatch),
 		checkRange("max_rows_per_job", int64(p.MaxRowsPerJob), 1, maxJobRows),
+		checkRange("linger_seconds", int64(p.LingerSeconds), 1, int64(MaxLinger/time.Second)),
 		checkRange("rolling_rows_per_batch", int64(p.RollingRowsPerBatch), 0, events.DefaultMaxRowsPerBatch),
 		checkRange("rolling_bytes_per_batch", p.RollingBytesPerBatch, 0, events.DefaultMaxBytesPerBatch),
 		checkRange("priority", int64(p.Priority), -maxPriority, maxPriority),

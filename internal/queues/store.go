@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -27,13 +28,14 @@ type Bus interface {
 	Commit(ctx context.Context, changes ...jetstore.Change) ([]uint64, error)
 }
 
-// Store reads and writes policies. It is safe for concurrent use and remembers nothing.
+// Store reads and writes policies. It is safe for concurrent use, and remembers nothing but the lengths of rolling windows.
 type Store struct {
-	bus    Bus
-	linger time.Duration
+	bus       Bus
+	linger    time.Duration
+	histories histories
 }
 
-// New returns a store on bus. Linger is the length of rolling windows, whole seconds, in place of the default policy's; 0: the default policy's.
+// New returns a store on bus. Linger is the length of rolling windows, whole seconds, of queues that have none of their own; 0: the default policy's.
 func New(bus Bus, linger time.Duration) *Store { return &Store{bus: bus, linger: linger} }
 
 // base is the policy of a queue without a record.
@@ -49,8 +51,10 @@ func (s *Store) base() events.Policy {
 type Queue struct {
 	Name   string
 	Policy events.Policy
-	// Record is what differs from the default, a JSON object; nil when the queue has no record.
+	// Record is what differs from the default, a JSON object; nil when that is nothing.
 	Record []byte
+	// Lingers are the lengths of rolling windows that the record has kept, and is to have from a time that may not have come yet.
+	Lingers []events.Linger
 	// Fault is what is wrong with the record, and wraps [ErrRecord]; Policy is the default then. Nil as a rule.
 	Fault error
 	// Revision is what a change of the record replaces, and ChangedAt when it was made: zero when there never was one.
@@ -71,11 +75,13 @@ func (s *Store) Get(ctx context.Context, queue string) (Queue, error) {
 }
 
 func (s *Store) queueOf(entry *jetstore.Entry) Queue {
-	q := Queue{Name: entry.Key, Policy: s.base(), Record: append([]byte{}, entry.Value...), Revision: entry.Revision, ChangedAt: entry.At}
+	q := Queue{Name: entry.Key, Policy: s.base(), Record: withoutHistory(entry.Value), Revision: entry.Revision, ChangedAt: entry.At}
 	policy, err := read(q.Policy, entry.Value)
-	policy.LingerSeconds = q.Policy.LingerSeconds
 	if err == nil {
 		err = Check(&policy)
+	}
+	if err == nil {
+		q.Lingers, err = historyOf(entry.Value, entry.At)
 	}
 	if err != nil {
 		q.Fault = fmt.Errorf("queue %s: %w: %w", q.Name, ErrRecord, err)
@@ -91,12 +97,7 @@ func (s *Store) Policy(ctx context.Context, queue string) (events.Policy, error)
 	return q.Policy, errors.Join(err, q.Fault)
 }
 
-// Linger is the length of the queue's rolling windows at a time. It is the same for all queues and all times, and never fails.
-func (s *Store) Linger(context.Context, string, time.Time) (time.Duration, error) {
-	return time.Duration(s.base().LingerSeconds) * time.Second, nil
-}
-
-// From yields the queues that have a record, whose last change has the revision from or a later one, in the order of their last changes. One
+// From yields the queues that have a record of their own, whose last change has the revision from or a later one, in the order of their last changes. One
 // that changes meanwhile can come twice.
 func (s *Store) From(ctx context.Context, from uint64) iter.Seq2[Queue, error] {
 	return func(yield func(Queue, error) bool) {
@@ -105,7 +106,11 @@ func (s *Store) From(ctx context.Context, from uint64) iter.Seq2[Queue, error] {
 				yield(Queue{}, fmt.Errorf("list queues: %w", err))
 				return
 			}
-			if !yield(s.queueOf(&entry), nil) {
+			q := s.queueOf(&entry)
+			if q.Record == nil && q.Fault == nil {
+				continue // nothing but the lengths of windows that it had once
+			}
+			if !yield(q, nil) {
 				return
 			}
 		}
@@ -132,8 +137,12 @@ func (s *Store) Put(ctx context.Context, queue string, fields []byte, expect *ui
 		case expect != nil && *expect != have.Revision:
 			return have, fmt.Errorf("queue %s: %w: it is of revision %d and not %d", queue, ErrRevision, have.Revision, *expect)
 		}
-		change := jetstore.Change{Subject: jetstore.QueueSubject(queue), Value: text, Expect: have.Revision}
-		if text == nil {
+		stored, err := withHistory(text, recent(have.Lingers, time.Now()))
+		if err != nil {
+			return have, fmt.Errorf("queue %s: %w: %w", queue, ErrFaults, err)
+		}
+		change := jetstore.Change{Subject: jetstore.QueueSubject(queue), Value: stored, Expect: have.Revision}
+		if stored == nil {
 			change = jetstore.QueueDeletion(queue, have.Revision)
 		}
 		if _, err = s.bus.Commit(ctx, change); err == nil {
@@ -155,8 +164,11 @@ func checked(fields []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(Check(&policy), checkLinger(&policy)); err != nil {
+	if err := Check(&policy); err != nil {
 		return nil, err
+	}
+	if named(fields, "linger_seconds") {
+		base.LingerSeconds = 0 // who names a length wants it, whatever the services' own is
 	}
 	text, err := record(policy, base)
 	if err != nil || string(text) == "{}" {
@@ -165,10 +177,8 @@ func checked(fields []byte) ([]byte, error) {
 	return text, nil
 }
 
-// checkLinger refuses what would not be obeyed; see the package's comment.
-func checkLinger(p *events.Policy) error {
-	if p.LingerSeconds != events.DefaultPolicy().LingerSeconds {
-		return errors.New("linger_seconds: a queue has no length of rolling windows of its own yet: ingest's --linger sets it for all queues")
-	}
-	return nil
+// named tells whether a JSON object, which was read before, has a member of this name.
+func named(object []byte, name string) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(object, &fields) == nil && fields[name] != nil
 }

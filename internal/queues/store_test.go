@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -151,7 +150,7 @@ func TestEveryFaultIsReportedAtOnceAndNothingIsStored(t *testing.T) {
 	f := jetstoretest.Start(t)
 	s := queues.New(f.Store, 0)
 	_, err := s.Put(t.Context(), "night", []byte(`{"windows":["24 h","1h","1h"],"urls":["v1/x"],"key":"a.b","max_row_bytes":0,"max_rows_per_batch":50001,
-		"keep_rows_seconds":-1,"linger_seconds":5,
+		"keep_rows_seconds":-1,"linger_seconds":86401,
 		"models":["m",""],"default_model":"n","set":["body.n=1","body.n=2","temperature=0"],"rolling_rows_per_batch":-1,"rolling_bytes_per_batch":5,"priority":101,
 		"retry":{"on":["failed","succeeded"],"max_attempts":11}}`), nil)
 	if !errors.Is(err, queues.ErrFaults) {
@@ -160,7 +159,7 @@ func TestEveryFaultIsReportedAtOnceAndNothingIsStored(t *testing.T) {
 	for _, field := range []string{
 		`windows: "24 h"`, `windows: "1h" stands there twice`, "window: ", "urls: ", "key: ", "max_row_bytes: 0", "max_rows_per_batch: 50001", "keep_rows_seconds: -1",
 		"models: \"\"", `default_model: "n" is not one of models`, "set: body.n stands there twice", `set: read "temperature=0"`,
-		"rolling_rows_per_batch: -1", "priority: 101", "linger_seconds: ", `retry.on: "succeeded"`, "retry.max_attempts: 11",
+		"rolling_rows_per_batch: -1", "priority: 101", "linger_seconds: 86401", `retry.on: "succeeded"`, "retry.max_attempts: 11",
 	} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no word of %q in:\n%v", field, err)
@@ -223,18 +222,6 @@ func TestARecordThatCannotBeObeyedIsToldAndCanBePutRight(t *testing.T) {
 		if good := put(t, s, "night", `{}`); good.Fault != nil || good.Record != nil {
 			t.Errorf("%s, put right: %+v", bad, good)
 		}
-	}
-}
-
-func TestTheLengthOfWindowsIsTheServicesAndNotARecords(t *testing.T) {
-	t.Parallel()
-	f := jetstoretest.Start(t)
-	s := queues.New(f.Store, 7*time.Second)
-	raw(t, f, "night", `{"linger_seconds":5,"window":"1h"}`)
-	p, err := s.Policy(t.Context(), "night")
-	linger, lingerErr := s.Linger(t.Context(), "night", time.Now())
-	if err != nil || lingerErr != nil || p.LingerSeconds != 7 || linger != 7*time.Second || p.Window != "1h" {
-		t.Errorf("%+v, %v; %v, %v", p, err, linger, lingerErr)
 	}
 }
 

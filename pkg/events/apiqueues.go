@@ -39,6 +39,8 @@ type QueueStatus struct {
 	Policy Policy `json:"policy"` // what a job that opens now works under
 	// Record are the fields that differ from the default; nil when the queue has no record.
 	Record json.RawMessage `json:"record,omitempty"`
+	// Lingers are the lengths of rolling windows that the queue had, and is to have, each from its time on.
+	Lingers []Linger `json:"lingers,omitempty"`
 	// Fault is what is wrong with the record. Policy is the default then, and no job opens.
 	Fault     string     `json:"fault,omitempty"`
 	Revision  uint64     `json:"revision,omitempty"`   // of the record, or of its removal

@@ -38,3 +38,9 @@ func ParseRolling(job string) (Rolling, bool) {
 	r := RollingAt(start, time.Duration(seconds)*time.Second)
 	return r, r.Job() == job
 }
+
+// Linger is a length of a queue's rolling windows, and the time by the bus' clock from which it holds until the next one does.
+type Linger struct {
+	Seconds int       `json:"seconds"` // 0: that of the services themselves, ingest's --linger
+	From    time.Time `json:"from"`
+}
