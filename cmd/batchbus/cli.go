@@ -38,6 +38,7 @@ type commands struct {
 	Prepare     prepareCommand     `cmd:"" help:"Write files of rows anew as plain JSONL, with members set or dropped, ids added and images put in."`
 	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
+	Estimate    estimateCommand    `cmd:"" help:"Say how many tokens rows of files may take, and what that may cost, without any network."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
