@@ -36,6 +36,7 @@ type commands struct {
 	Deadletters deadlettersCommand `cmd:"" help:"Look at what was refused, publish it anew, delete it."`
 	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
 	Prepare     prepareCommand     `cmd:"" help:"Write files of rows anew as plain JSONL, with members set or dropped, ids added and images put in."`
+	Stats       statsCommand       `cmd:"" help:"Count what files of rows hold: rows, models, sizes, estimated tokens, doubled ids, batches."`
 	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
 	Estimate    estimateCommand    `cmd:"" help:"Say how many tokens rows of files may take, and what that may cost, without any network."`

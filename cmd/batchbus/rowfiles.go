@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchbus/batchbus/internal/app"
 	"github.com/batchbus/batchbus/internal/rowfile"
+	"github.com/batchbus/batchbus/pkg/rows"
 )
 
 // rowFiles are the files that a command's arguments mean.
@@ -68,10 +69,18 @@ func (f *rowFiles) each(do func(path string, file *rowfile.File) error) error {
 		err = do(path, file)
 		_ = file.Close() // it was only read
 		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
+			return hinted(fmt.Errorf("read %s: %w", path, err))
 		}
 	}
 	return nil
+}
+
+// hinted says what to do about a file that cannot be read as it is.
+func hinted(err error) error {
+	if errors.Is(err, rows.ErrEncoding) {
+		return fmt.Errorf("%w: batchbus prepare makes UTF-8 of it", err)
+	}
+	return err
 }
 
 // outputFlag is where a command that makes rows of rows writes them.

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,7 +88,7 @@ func TestEveryCommandOfTheFilesPageRunsAsItStandsThere(t *testing.T) {
 }
 
 // fileCommands are the commands for files whose help has an example.
-func fileCommands() []string { return []string{"prepare"} }
+func fileCommands() []string { return []string{"prepare", "stats"} }
 
 func TestTheExampleInEachHelpOfACommandForFilesRuns(t *testing.T) {
 	t.Parallel()
@@ -165,4 +166,37 @@ func TestPrepareKeepsItsMemoryFlat(t *testing.T) {
 	if o.peak > 150<<20 {
 		t.Errorf("peak memory is %d MiB", o.peak>>20)
 	}
+}
+
+func TestStatsCountWhatFilesHold(t *testing.T) {
+	t.Parallel()
+	dir := fileFolder(t)
+	o := batchbus(t, dir, nil, "stats", "rows.jsonl", "broken.jsonl", "data")
+	o.want(t, 0, "data/output.jsonl is left out")
+	var s struct {
+		Files, Rows, Batches int
+		BadRows              int            `json:"bad_rows"`
+		BadCodes             map[string]int `json:"bad_codes"`
+		Doubled              int            `json:"doubled_custom_ids"`
+		Output               int            `json:"max_output_tokens"`
+		FirstDoubled         []struct {
+			File      string
+			Line      int
+			FirstFile string `json:"first_file"`
+			FirstLine int    `json:"first_line"`
+		} `json:"first_doubled"`
+	}
+	if err := json.Unmarshal([]byte(o.stdout), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Files != 4 || s.Rows != 11 || s.BadRows != 1 || s.BadCodes["invalid_json"] != 1 || s.Doubled != 4 || s.Batches != 2 || s.Output != 640 || len(s.FirstDoubled) != 4 {
+		t.Errorf("%+v", s)
+	}
+	for _, d := range s.FirstDoubled {
+		if d.FirstFile != "rows.jsonl" || d.File == "rows.jsonl" {
+			t.Errorf("%+v", d)
+		}
+	}
+	batchbus(t, dir, nil, "stats", "utf16.jsonl").want(t, 2, "batchbus prepare")
+	batchbus(t, dir, nil, "stats", "data/*.csv").want(t, 2, "no files of rows")
 }
