@@ -20,6 +20,7 @@ Every flag can be set by an environment variable too: --max-store by BATCHBUS_MA
 type commands struct {
 	Run         runCommand         `cmd:"" help:"Run files of rows to the end: embedded bus, all services, results in files."`
 	Dev         devCommand         `cmd:"" help:"The same for any NATS client, until Ctrl-C: embedded bus, all services, a simulated or real provider."`
+	Gateway     gatewayCommand     `cmd:"" help:"Take the calls of programs that know an OpenAI SDK, over HTTP, and answer them by batches."`
 	Submit      submitCommand      `cmd:"" help:"Publish files of rows as a job to a deployment, and perhaps wait for it."`
 	Status      statusCommand      `cmd:"" help:"Show a job and its batches."`
 	Wait        waitCommand        `cmd:"" help:"Wait for the end of a job."`

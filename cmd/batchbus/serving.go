@@ -79,6 +79,11 @@ const memoryLimit = 360 << 20
 // serving looks whether the provider is there, opens a data directory, runs all services on it, and work beside them. When a service stops by
 // itself, work's ctx ends with the fault as its cause. Errors are returned as they are, for [ended].
 func serving(ctx context.Context, env app.Env, o app.LocalOptions, work func(context.Context, *app.Local) (int, error)) (int, error) {
+	return onDirectory(ctx, env, o, func(local *app.Local) (int, error) { return serveOn(ctx, local, work) })
+}
+
+// onDirectory looks whether the provider is there, and does work on a data directory.
+func onDirectory(ctx context.Context, env app.Env, o app.LocalOptions, work func(*app.Local) (int, error)) (int, error) {
 	if _, set := env.Lookup("GOMEMLIMIT"); !set {
 		debug.SetMemoryLimit(memoryLimit)
 	}
@@ -92,7 +97,7 @@ func serving(ctx context.Context, env app.Env, o app.LocalOptions, work func(con
 	if err != nil {
 		return app.ExitFault, err
 	}
-	code, err := serveOn(ctx, local, work)
+	code, err := work(local)
 	return code, errors.Join(err, local.Close())
 }
 

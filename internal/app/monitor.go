@@ -82,7 +82,7 @@ func (m *monitor) connected(service string, d *deps, first bool) obs.Hooks {
 	m.health.Check(obs.Room(service, d.bus))
 	d.bus.OnFull(tellFull(d.log(service)))
 	if first {
-		topology := &topologyCheck{bus: d.bus, settings: d.options.Topology}
+		topology := &topologyCheck{bus: d.bus, options: d.options}
 		m.health.Check(topology.fault)
 		m.health.Check((&answerCheck{bus: d.bus}).fault)
 		m.registry.MustRegister(obs.NewState(d.jobs, d.bus.JetStream()))
@@ -97,8 +97,8 @@ const (
 
 // topologyCheck looks whether the bus still has its topology, not too often. It is safe for concurrent use.
 type topologyCheck struct {
-	bus      *jetstore.Store
-	settings jetstore.Settings
+	bus     *jetstore.Store
+	options *Options
 
 	mu     sync.Mutex
 	nextAt time.Time
@@ -114,7 +114,7 @@ func (t *topologyCheck) fault() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), topologyTimeout)
 	defer cancel()
-	err := jetstore.Check(ctx, t.bus.JetStream(), t.settings)
+	err := checkTopology(ctx, t.options, t.bus)
 	if err == nil || isDrift(err) {
 		t.last = err
 	}

@@ -39,10 +39,14 @@ type Options struct {
 	WithoutAPI bool
 	// Webhook takes webhooks beside the poller.
 	Webhook WebhookOptions
+	// Gateway says how the gateway takes calls, where it is one of the services.
+	Gateway GatewayOptions
 	// Topology is what the bus should hold. Setup makes what is missing; without it the topology is only checked.
 	Topology jetstore.Settings
 	Setup    bool
-	Settings Settings
+	// StreamsOnly looks whether the streams that the gateway needs are there, and at nothing else of the topology.
+	StreamsOnly bool
+	Settings    Settings
 	// Prices says what answers cost; nil knows no price.
 	Prices *prices.Table
 	Log    zerolog.Logger
@@ -65,7 +69,7 @@ func (o *Options) validate() error {
 		faults = append(faults, errors.New("no service to run"))
 	}
 	for _, name := range o.Services {
-		if !slices.Contains(Names(), name) {
+		if name != Gateway && !slices.Contains(Names(), name) {
 			faults = append(faults, fmt.Errorf("no service is called %q: there are %v", name, Names()))
 		}
 	}
@@ -87,9 +91,9 @@ func (o *Options) dial(service string) (nc *nats.Conn, hangUp func(), err error)
 	return nc, nc.Close, nil
 }
 
-// needsProvider tells whether one of the services talks to the provider: all but ingest do.
+// needsProvider tells whether one of the services talks to the provider: all but ingest do, and the gateway can do without.
 func (o *Options) needsProvider() bool {
-	return slices.ContainsFunc(o.Services, func(name string) bool { return name != Ingest })
+	return slices.ContainsFunc(o.Services, func(name string) bool { return name != Ingest && name != Gateway })
 }
 
 func (o *Options) checkProvider() (faults []error) {
@@ -118,6 +122,14 @@ func checkURL(base string) error {
 func topologyOf(ctx context.Context, o *Options, store *jetstore.Store) error {
 	if o.Setup {
 		return jetstore.Setup(ctx, store.JetStream(), o.Topology)
+	}
+	return checkTopology(ctx, o, store)
+}
+
+func checkTopology(ctx context.Context, o *Options, store *jetstore.Store) error {
+	if o.StreamsOnly {
+		return jetstore.Present(ctx, store.JetStream(), jetstore.StreamRequests, jetstore.StreamResults, jetstore.StreamDeadletters,
+			jetstore.StreamJobs, jetstore.StreamQueues, jetstore.StreamObjects, jetstore.StreamCalls)
 	}
 	return jetstore.Check(ctx, store.JetStream(), o.Topology)
 }

@@ -34,6 +34,11 @@ func Rights(service string, setup bool) []Right {
 	case Collector:
 		all = append(all, consume(jetstore.StreamEvents, jetstore.ConsumerCollector)...)
 		all = append(all, publish("batchbus.results.>", "$O.batchbus_objects.>", purge(jetstore.StreamObjects))...)
+	case Gateway:
+		all = append(all, publish(
+			"batchbus.requests.*", "$KV.batchbus_calls.>", "$O.batchbus_objects.>", purge(jetstore.StreamObjects), "batchbus.gateway.*", "_INBOX.>",
+		)...)
+		all = append(all, Right{Subscribe, "batchbus.results.>"}, Right{Subscribe, "batchbus.deadletters.>"}, Right{Subscribe, "batchbus.gateway.*"})
 	}
 	if setup {
 		all = append(all, publish("$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.CREATE.>")...)

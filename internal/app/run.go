@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
@@ -74,6 +75,8 @@ type deps struct {
 	jobs    *jobs.Store
 	queues  *queues.Store
 	busID   string
+
+	registry prometheus.Registerer // takes what a service counts beside the hooks
 }
 
 // connect opens a service's own connection. The first one sees to the topology, and shows how the bus is.
@@ -87,7 +90,7 @@ func connect(ctx context.Context, o *Options, m *monitor, name string, first boo
 		hangUp()
 		return nil, err
 	}
-	d.hangUp = hangUp
+	d.hangUp, d.registry = hangUp, m.registry
 	d.observe = m.connected(name, d, first)
 	if d.clients, err = newClients(o, m.metrics, m.budget, name); err != nil {
 		hangUp()

@@ -39,6 +39,8 @@ func build(name string, d *deps) (Service, error) {
 		return withWebhook(d, service, err)
 	case Collector:
 		return buildCollector(d)
+	case Gateway:
+		return buildGateway(d)
 	default:
 		return nil, errors.New("no such service") // validate has refused it
 	}
