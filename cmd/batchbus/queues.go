@@ -21,6 +21,9 @@ type queuesCommand struct {
 	List queuesListCommand `cmd:"" help:"List the queues that have a policy of their own. Every other one has the default policy."`
 	Get  queuesGetCommand  `cmd:"" help:"Show the policy of a queue, and what in it is not the default."`
 	Put  queuesPutCommand  `cmd:"" help:"Change the policy of a queue. It holds for jobs that open from then on."`
+
+	Pause  queuesPauseCommand  `cmd:"" help:"Send nothing more of a queue to the provider. Rows are taken, and what runs goes on."`
+	Resume queuesResumeCommand `cmd:"" help:"End the pause of a queue."`
 }
 
 type queuesListCommand struct {
@@ -58,6 +61,9 @@ func queueTable(env app.Env, all []events.QueueStatus) error {
 		record := string(q.Record)
 		if q.Fault != "" {
 			record = "BAD, no job opens: " + q.Fault
+		}
+		for j := range q.Holds {
+			record = "HELD " + q.Holds[j].Code + " " + record
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", printable(q.Queue), changed(q), printable(record))
 	}
@@ -118,6 +124,9 @@ func describeQueue(env app.Env, q *events.QueueStatus) error {
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print queue: %w", err)
+	}
+	for i := range q.Holds {
+		say(env, "HELD since %s: %s: %s", q.Holds[i].At.Local().Format(time.DateTime), q.Holds[i].Code, q.Holds[i].Message)
 	}
 	switch {
 	case q.Fault != "":

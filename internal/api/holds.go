@@ -64,7 +64,7 @@ func whyNot(j *jobs.Job, n string, b *jobs.Batch, err error) error {
 	case errors.Is(err, jetstore.ErrNotFound):
 		return refusal(events.APIUnknownBatch, "job %s has no batch %s", j.Name(), n)
 	case errors.Is(err, jobs.ErrNotHeld) && b.Why == events.WhyQueueHeld:
-		return refusal(events.APIOtherEnd, "batch %s of job %s waits for its queue: %s", n, j.Name(), queueWay(j.Queue))
+		return refusal(events.APIOtherEnd, "batch %s of job %s waits for its queue: %s", n, j.Name(), queueWay(j.Queue)+", or queues resume "+j.Queue+" where a person paused it")
 	case errors.Is(err, jobs.ErrNotHeld):
 		return refusal(events.APINotHeld, "batch %s of job %s is %s and not held", n, j.Name(), b.State)
 	case errors.Is(err, jobs.ErrOpaque):

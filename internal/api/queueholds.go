@@ -11,6 +11,19 @@ import (
 // queueWay says how a queue's own hold ends.
 func queueWay(queue string) string { return "it ends by batchbus resume --queue " + queue }
 
+// unpause says how a pause ends.
+func unpause(queue string) string {
+	return "a person has paused the queue: it ends by batchbus queues resume " + queue
+}
+
+// wayOf says how one of a queue's holds ends.
+func wayOf(queue, code string) string {
+	if code == events.HoldPaused {
+		return unpause(queue)
+	}
+	return queueWay(queue)
+}
+
 // ofQueue ends the holds of a queue itself; an empty code means all.
 func (r *resuming) ofQueue(ctx context.Context, queue, code string) error {
 	ended, err := r.Jobs.ResumeQueue(ctx, queue, code)
@@ -21,6 +34,20 @@ func (r *resuming) ofQueue(ctx context.Context, queue, code string) error {
 		h := &ended[i]
 		r.Log.Info().Str("queue", queue).Str("code", h.Code).Str("key", h.Key).Msg("a person resumes a queue")
 		r.answer.Holds = append(r.answer.Holds, events.ResumedHold{Queue: queue, Key: h.Key, Code: h.Code, Ended: true})
+	}
+	return r.tellPause(ctx, queue)
+}
+
+// tellPause tells of a pause that goes on: what has just been resumed waits for it.
+func (r *resuming) tellPause(ctx context.Context, queue string) error {
+	b, err := r.Jobs.Budget(ctx, queue)
+	if err != nil {
+		return err
+	}
+	for i := range b.Holds {
+		if b.Holds[i].Code == events.HoldPaused {
+			r.answer.Holds = append(r.answer.Holds, events.ResumedHold{Queue: queue, Code: events.HoldPaused, Why: unpause(queue)})
+		}
 	}
 	return nil
 }
@@ -36,7 +63,7 @@ func (r *resuming) queueOf(ctx context.Context, j *jobs.Job) error {
 	}
 	for i := range holds {
 		if h := &holds[i]; r.code == "" || r.code == h.Code {
-			hold := events.ResumedHold{Queue: j.Queue, Key: h.Key, Code: h.Code, Why: queueWay(j.Queue)}
+			hold := events.ResumedHold{Queue: j.Queue, Key: h.Key, Code: h.Code, Why: wayOf(j.Queue, h.Code)}
 			r.answer.Holds = append(r.answer.Holds, hold)
 		}
 	}

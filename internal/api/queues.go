@@ -30,7 +30,7 @@ func (s *Service) getQueue(ctx context.Context, q events.GetQueue) (none events.
 	if err != nil {
 		return none, err
 	}
-	return queueStatus(&found), nil
+	return s.queueStatus(ctx, &found)
 }
 
 func (s *Service) putQueue(ctx context.Context, q events.PutQueue) (none events.QueueStatus, err error) {
@@ -51,7 +51,7 @@ func (s *Service) putQueue(ctx context.Context, q events.PutQueue) (none events.
 		return none, err
 	}
 	s.Log.Info().Str("queue", name).Uint64("revision", put.Revision).Msg("the policy of the queue is put")
-	return queueStatus(&put), nil
+	return s.queueStatus(ctx, &put)
 }
 
 // listQueues returns one page of the queues that have a record.
@@ -60,12 +60,17 @@ func (s *Service) listQueues(ctx context.Context, q events.ListQueues) (events.Q
 	if q.Limit < 0 {
 		return list, refusal(events.APIBadRequest, "limit is negative")
 	}
+	budgets, err := s.budgets(ctx)
+	if err != nil {
+		return list, err
+	}
 	page, last := s.newPage(q.Limit), q.After
 	for found, err := range s.Queues.From(ctx, q.After+1) {
 		if err != nil {
 			return list, err
 		}
 		status := queueStatus(&found)
+		status.Holds = budgets[found.Name].Holds
 		if !page.takes(len(events.EncodeAPI(status))) {
 			list.Next = last
 			break
@@ -82,6 +87,14 @@ func queueName(name string) (string, error) {
 		return "", refusal(events.APIBadRequest, "%v", err)
 	}
 	return name, nil
+}
+
+// queueStatus is a queue with what holds it.
+func (s *Service) queueStatus(ctx context.Context, q *queues.Queue) (events.QueueStatus, error) {
+	status := queueStatus(q)
+	budget, err := s.Jobs.Budget(ctx, q.Name)
+	status.Holds = budget.Holds
+	return status, err
 }
 
 func queueStatus(q *queues.Queue) events.QueueStatus {

@@ -83,7 +83,7 @@ func TestAFaultyPolicyIsRefusedWithAllItsFaults(t *testing.T) {
 		"batchbus.api.queues.put": {
 			`{"queue":"night","policy":{"windw":"1h"}}`, `{"queue":"night","policy":{"window":"7h"}}`, `{"queue":"night","policy":"{}"}`, `{"queue":"night"}`,
 			`{"queue":"night","policy":null}`, `{"queue":"a.b","policy":{}}`, `{"queue":"night","policy":{"key":"a b","retry":{"max_attempts":11}}}`,
-			`{"queue":"night","policy":{"linger_seconds":5}}`,
+			`{"queue":"night","policy":{"linger_seconds":0}}`,
 		},
 		"batchbus.api.queues.get":  {`{"queue":"a.b"}`, `{"name":"x"}`},
 		"batchbus.api.queues.list": {`{"limit":-1}`, `{"queue":"x"}`},

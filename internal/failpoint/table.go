@@ -113,6 +113,7 @@ func apiTable() []Entry {
 		{"api.commit.batch.abandoning", "the wish to abandon a provider's batch", askedAgain + " and the wish stands; the submitter sees to it"},
 		{"api.commit.batch", "the wish to resume", askedAgain + " and the wish stands; the submitter sees to it"},
 		{"api.commit.batch.resumed", "the end of a batch's hold", askedAgain + " and nothing is held any more; the sweep drives the batch"},
+		{"api.commit.queue.held", "the pause of a queue", askedAgain + " and the queue is found paused"},
 		{"api.commit.queue.resumed", "the end of a queue's hold", askedAgain + " and the queue is not held any more; the sweep drives its batches"},
 		{"api.commit.job.resumed", "the end of a job's hold", askedAgain + " and nothing is held any more; the sweep walks the job"},
 		{"api.purge.rows", "rows of a forgotten job are gone", askedAgain + " and the rest goes"},

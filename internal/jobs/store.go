@@ -109,6 +109,19 @@ func (s *Store) AllBatches(ctx context.Context) iter.Seq2[Batch, error] {
 	return each(s.bus.EntriesFrom(ctx, "batch.", 1), readBatch)
 }
 
+// BatchesFrom yields the batches of a queue, of one of its jobs, or, where both are empty, all, whose last change has the revision from or a later
+// one, in the order of their last changes.
+func (s *Store) BatchesFrom(ctx context.Context, queue, job string, from uint64) iter.Seq2[Batch, error] {
+	prefix := "batch."
+	if queue != "" {
+		prefix += queue + "."
+		if job != "" {
+			prefix = events.BatchPrefix(queue, job)
+		}
+	}
+	return each(s.bus.EntriesFrom(ctx, prefix, from), readBatch)
+}
+
 // Settled adds up the rows of a job that have their answer so far: those of its batches' cursors, and those that never were in a batch.
 func (s *Store) Settled(ctx context.Context, j *Job) (events.Totals, error) {
 	totals := outside(&j.Job)

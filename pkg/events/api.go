@@ -23,6 +23,8 @@ const (
 	APIJobsForget = "jobs-forget" // [JobRef] → [Forgotten]
 	APIJobsResume = "jobs-resume" // [ResumeJobs] → [Resumed]
 
+	APIBatchesGet     = "batches-get"     // [GetBatch] → [Batch]
+	APIBatchesList    = "batches-list"    // [ListBatches] → [BatchList]
 	APIBatchesAdopt   = "batches-adopt"   // [EndHold] → [Batch]
 	APIBatchesAbandon = "batches-abandon" // [EndHold] → [Batch]
 	APIBatchesResume  = "batches-resume"  // [EndHold] → [Batch]
@@ -144,7 +146,8 @@ type RemoteBatch struct {
 // APIPayload is what an endpoint takes or answers.
 type APIPayload interface {
 	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError | ResumeJobs | Resumed | EndHold | Batch |
-		GetQueue | PutQueue | ListQueues | QueueStatus | QueueList | RetryJob | Retried
+		GetQueue | PutQueue | ListQueues | QueueStatus | QueueList | RetryJob | Retried |
+		PauseQueue | GetBatch | ListBatches | BatchList
 }
 
 // EncodeAPI returns the JSON of v.

@@ -10,6 +10,9 @@ const (
 	APIQueuesGet  = "queues-get"  // [GetQueue] → [QueueStatus]
 	APIQueuesPut  = "queues-put"  // [PutQueue] → [QueueStatus]
 	APIQueuesList = "queues-list" // [ListQueues] → [QueueList]
+
+	APIQueuesPause  = "queues-pause"  // [PauseQueue] → [QueueStatus]
+	APIQueuesResume = "queues-resume" // [GetQueue] → [QueueStatus]
 )
 
 // Codes of errors about queues.
@@ -33,7 +36,13 @@ type PutQueue struct {
 	Revision *uint64 `json:"revision,omitempty"`
 }
 
-// QueueStatus is a queue's policy.
+// PauseQueue asks for nothing more of a queue to be sent to the provider, until it is resumed. What runs there goes on.
+type PauseQueue struct {
+	Queue   string `json:"queue,omitempty"`   // empty: [DefaultQueue]
+	Message string `json:"message,omitempty"` // why, for people
+}
+
+// QueueStatus is a queue's policy, and what holds it.
 type QueueStatus struct {
 	Queue  string `json:"queue"`
 	Policy Policy `json:"policy"` // what a job that opens now works under
@@ -41,6 +50,8 @@ type QueueStatus struct {
 	Record json.RawMessage `json:"record,omitempty"`
 	// Lingers are the lengths of rolling windows that the queue had, and is to have, each from its time on.
 	Lingers []Linger `json:"lingers,omitempty"`
+	// Holds are what keeps batches of the queue from being sent, a pause among them.
+	Holds []QueueHold `json:"holds,omitempty"`
 	// Fault is what is wrong with the record. Policy is the default then, and no job opens.
 	Fault     string     `json:"fault,omitempty"`
 	Revision  uint64     `json:"revision,omitempty"`   // of the record, or of its removal

@@ -45,11 +45,12 @@ func (b *Budget) Hold(hold QueueHold) (added bool) {
 	return true
 }
 
-// Resume takes out the holds of a code, all of them when it is empty, and returns what it took out.
+// Resume takes out the holds of a code, all of them but a pause when it is empty, and returns what it took out: whoever ends what the provider
+// had stopped does not end what a person has stopped.
 func (b *Budget) Resume(code string) (ended []QueueHold) {
 	var kept []QueueHold
 	for _, h := range b.Holds {
-		if code == "" || h.Code == code {
+		if code == "" && h.Code != HoldPaused || h.Code == code {
 			ended = append(ended, h)
 		} else {
 			kept = append(kept, h)

@@ -18,7 +18,7 @@ import (
 
 // asked are jobs that people drive by the control API, which ingest answers as well as the submitter.
 func asked() []scenario {
-	return []scenario{askedJob(), askedRetry(), askedHold(), askedQueue(), word(), foreign("adopted"), foreign("abandoned")}
+	return []scenario{askedJob(), askedRetry(), askedHold(), askedQueue(), askedPause(), word(), foreign("adopted"), foreign("abandoned")}
 }
 
 func ref(job string) events.JobRef { return events.JobRef{Queue: rig.Queue, Job: job} }
@@ -69,6 +69,22 @@ func askedQueue() scenario {
 			w.event(events.QueueResumed, events.NoJob)
 		},
 		want: expectation{dues: []due{succeed("broke", 3)}, allowed: []events.Kind{events.QueueHeld}},
+	}
+}
+
+// askedPause: a queue is paused, a job of it is planned and not sent, and the queue is resumed.
+func askedPause() scenario {
+	return scenario{
+		name: "paused", madeFor: []failpoint.Point{"api.commit.queue.held"},
+		run: func(w *world) {
+			ctx := w.t.Context()
+			w.asked("pause", func() error { return second(w.Client.PauseQueue(ctx, events.PauseQueue{Queue: rig.Queue})) })
+			w.job("paused", rows("row", "m", 3))
+			w.event(events.JobFullyPlanned, "paused")
+			w.asked("resume", func() error { return second(w.Client.ResumeQueue(ctx, rig.Queue)) })
+			w.event(events.QueueResumed, events.NoJob)
+		},
+		want: expectation{dues: []due{succeed("paused", 3)}, allowed: []events.Kind{events.QueueHeld}},
 	}
 }
 

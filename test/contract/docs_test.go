@@ -56,7 +56,7 @@ func TestEveryExampleOfTheEventsPageIsRead(t *testing.T) {
 		"row": judgeRow, "result": strictly[events.Result], "deadletter": strictly[deadLetter], "event": strictly[events.Event],
 		"job": strictly[events.Job], "batch": strictly[events.Batch], "cursor": strictly[events.Cursor], "budget": strictly[events.Budget],
 		"open": strictly[events.OpenJob], "status": strictly[events.JobStatus], "forgotten": strictly[events.Forgotten],
-		"apierror": strictly[events.APIError], "queue": strictly[events.QueueStatus], "retry": strictly[events.RetryJob], "retried": strictly[events.Retried], "endhold": strictly[events.EndHold], "resumed": strictly[events.Resumed],
+		"apierror": strictly[events.APIError], "queue": strictly[events.QueueStatus], "retry": strictly[events.RetryJob], "retried": strictly[events.Retried], "endhold": strictly[events.EndHold], "pause": strictly[events.PauseQueue], "resumed": strictly[events.Resumed],
 	}
 	seen := map[string]int{}
 	for _, example := range regexp.MustCompile("(?ms)^```json *(\\w*)\n(.*?)^```").FindAllStringSubmatch(page(t), -1) {
