@@ -88,7 +88,7 @@ func buildSubmitter(d *deps) (Service, error) {
 		Bus: d.bus, Jobs: d.jobs, Log: log, Observe: d.observe, BusID: d.busID,
 		Provider:      providers(d.clients, func(c *doubleword.Client) submit.Provider { return c }),
 		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, UploadAllowance: s.UploadAllowance,
-		FirstPollInterval: s.PollFloor,
+		FirstPollInterval: s.PollFloor, Policy: d.queues.Policy, Prices: d.options.Prices,
 		SweepInterval:     s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
 	if err != nil {

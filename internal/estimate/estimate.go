@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -87,4 +88,14 @@ func Assume(answers, tokens int64) int64 {
 		return DefaultOutputTokens
 	}
 	return min((tokens/answers)*5/4+1, MaxOutputTokens)
+}
+
+// OfTail estimates a row by its url and what follows the custom_id in its line (package rows, AppendTail).
+func OfTail(url string, tail []byte) Row {
+	const name = `"body":` // nothing before it can hold a quote of its own: a url is a plain path
+	at := bytes.Index(tail, []byte(name))
+	if at < 0 {
+		return OfRow(url, tail)
+	}
+	return OfRow(url, tail[at+len(name):len(tail)-1])
 }

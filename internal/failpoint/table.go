@@ -78,7 +78,7 @@ func submitterTable() []Entry {
 		{"submitter.call.get_batch", readOnly, sweepDrives},
 		{"submitter.call.create_file", "an input file that no state names", "the file is uploaded anew; the sweep of files deletes what neither a state nor a batch names"},
 		{"submitter.commit.batch.uploaded", "the input file's id", sweepDrives + ": an upload that no state names is made anew"},
-		{"submitter.commit.batch.creating", "the intent to post, with its owner", "nobody else posts: whoever finds it waits for the POST's deadline and the quiet period, lists, adopts what is there or fences"},
+		{"submitter.commit.batch.creating", "the intent to post, with its owner, and under a limit what is reserved for it, all at once", "it is reserved once; nobody else posts: whoever finds it waits for the POST's deadline and the quiet period, lists, adopts what is there or fences"},
 		{"submitter.call.create_batch", "the paid batch, whose id no state holds", "found by its path in a list after the quiet period, and adopted; when it is not there, the input file is deleted before anything is posted"},
 		{"submitter.commit.batch.submitted", "the provider's id: from here the poller follows", "when it was not stored: found by its path in a list and adopted"},
 		{"submitter.commit.batch.fencing", "the next attempt's fence", "whoever finds it waits for its owner's time and begins the fence anew, from the list on"},
@@ -87,7 +87,7 @@ func submitterTable() []Entry {
 		{"submitter.call.cancel_batch", "the provider stops a batch", "looked for and cancelled again until the provider says that it is not alive"},
 		{"submitter.commit.batch", "why the batch waits", "nothing depends on it: it is said again"},
 		{"submitter.commit.batch.twin", "the word that a twin is cancelled", "the twin is found by its path and cancelled again; the event stands once"},
-		{"submitter.commit.batch.refused", "the refused batch's end, its answered rows and its follow-ups, all at once", "the batch is refused once more: its results stand already, follow-ups are planned once"},
+		{"submitter.commit.batch.refused", "the refused batch's end, its answered rows, its follow-ups and the release of what was reserved, all at once", "the batch is refused once more: its results stand already, follow-ups are planned once"},
 		{"submitter.commit.batch.cancelled", "the end of a batch that was never sent", "its results stand already, and the end is written once"},
 		{"submitter.commit.batch.settled", "the end of an abandoned batch and the follow-up with its rows, all at once", "hold and wish stand: what is alive is looked for and stopped again, and the end is written once"},
 		{"submitter.commit.batch.held", "a hold for a person", "the reason is met and said again"},
@@ -174,7 +174,7 @@ func collectorTable() []Entry {
 		{"collector.commit.batch.held", "a hold for a person", "the reason is met and said again"},
 		{"collector.commit.batch.needs_attention", "an alarm", "the reason is met and said again"},
 		{"collector.commit.batch.resumed", "the end of a hold", "the cause is found to be gone again"},
-		{"collector.commit.batch.settled", "batch, cursor, job and follow-ups, all at once", sweepReads + ", and the settlement is made once: every state in it has an expected revision"},
+		{"collector.commit.batch.settled", "batch, cursor, job, follow-ups and, under a limit, what was used, all at once", sweepReads + ", and the settlement is made once: every state in it has an expected revision"},
 		{"collector.commit.job.completed", "the job's end with its totals", recomputed},
 	}
 }

@@ -47,6 +47,9 @@ func (c *Change) Budget(b *Budget, kind events.Kind, note string) {
 	c.event(&events.Event{Kind: kind, Queue: b.Queue, Job: events.NoJob, BudgetState: &state, Note: note}, replaced)
 }
 
+// Ledger adds what the queue spends as it is now, in place of the revision it was read at. The event of the batch that it is about tells of it.
+func (c *Change) Ledger(b *Budget) { c.put(events.BudgetKey(b.Queue), b.Encode(), &b.Revision) }
+
 // ResumeQueue ends the holds of a queue itself, those of one code or, when it is empty, all, and returns what it ended. The submitters see it
 // with their next sweep. It is idempotent: ended is empty when there was nothing to end. After an error it is done or not.
 func (s *Store) ResumeQueue(ctx context.Context, queue, code string) (ended []events.QueueHold, err error) {

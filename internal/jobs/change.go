@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/batchbus/batchbus/pkg/events"
@@ -22,6 +23,11 @@ type Change struct {
 
 // NewChange begins a change that happens at the given time.
 func NewChange(at time.Time) *Change { return &Change{at: at.UTC()} }
+
+// clone is a change with the same content, to which other things are added.
+func (c *Change) clone() *Change {
+	return &Change{at: c.at, states: slices.Clone(c.states), changes: slices.Clone(c.changes)}
+}
 
 // At is when the change happens.
 func (c *Change) At() time.Time { return c.at }

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/batchbus/batchbus/internal/budget"
 	"github.com/batchbus/batchbus/internal/manifest"
 	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 // FollowUp is a batch that takes over rows of one that ends.
@@ -29,20 +31,18 @@ type Settlement struct {
 }
 
 // Settle makes the settle publish of design.md 5.7: the batch with its state and totals, its cursor, the job (whose revision every
-// completion check depends on) and the follow-ups with their events, all at once. The follow-ups' manifests are stored before.
+// completion check depends on), the follow-ups with their events and, where the queue has a ledger, what the batch has used in the place of
+// what was reserved for it, all at once. The follow-ups' manifests are stored before.
 //
 // [jetstore.ErrConflict]: nothing was changed, read again. After another error the settlement is done or not. It is not idempotent by
 // itself, but a second one finds the batch ended and conflicts. The caller calls [Store.Complete] after it.
 func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement) error {
 	b := settled.Batch
-	job, err := s.Job(ctx, b.Queue, b.Job)
-	if err != nil {
-		return err
-	}
 	change := NewChange(time.Now())
 	parent := *b
 	parent.State, parent.SinceAt, parent.Why = settled.State, change.At(), settled.Why
 	parent.NextTryAt, parent.NextPollAt, parent.Hold, parent.Wish, parent.LastError = nil, nil, nil, nil, ""
+	parent.Shortage = nil
 	totals := settled.Cursor.Totals
 	parent.Totals, parent.Billed = &totals, settled.Billed
 	for i, followUp := range settled.FollowUps {
@@ -53,15 +53,69 @@ func (s *Store) Settle(ctx context.Context, objects Objects, settled Settlement)
 		parent.FollowUps = append(parent.FollowUps, child.N)
 		change.Batch(child, plannedKinds(child)...)
 	}
-	change.Batch(&parent, endedKind(settled.State))
-	change.Cursor(settled.Cursor)
-	job.FollowUps += len(settled.FollowUps)
-	change.Job(&job)
-	if err := s.Commit(ctx, change); err != nil {
+	if err := s.settle(ctx, change, &parent, settled); err != nil {
 		return fmt.Errorf("settle %s: %w", b.StateKey(), err)
 	}
 	*b = parent
 	return nil
+}
+
+// ledgerRaces is how often a settlement is tried whose ledger changes meanwhile.
+const ledgerRaces = 20
+
+// settle commits the settlement whose follow-ups are in the change, with job and ledger as they are now. Where the ledger was moved meanwhile, by
+// another batch, it is tried again: nothing that the settlement rests on has changed. Everything else is a conflict.
+func (s *Store) settle(ctx context.Context, followUps *Change, parent *Batch, settled Settlement) error {
+	var ledger uint64 // the revision that lost the race
+	for races := 0; ; races++ {
+		queue, err := s.Budget(ctx, parent.Queue)
+		if err != nil {
+			return err
+		}
+		if races > 0 && (queue.Revision == ledger || races > ledgerRaces) {
+			return fmt.Errorf("commit change: %w", jetstore.ErrConflict)
+		}
+		ledger = queue.Revision
+		job, err := s.Job(ctx, parent.Queue, parent.Job)
+		if err != nil {
+			return err
+		}
+		change, next, cursor := followUps.clone(), *parent, *settled.Cursor
+		spend(&next.Batch, &queue.Budget, &job.Job)
+		change.Batch(&next, endedKind(settled.State))
+		change.Cursor(&cursor)
+		job.FollowUps += len(settled.FollowUps)
+		change.Job(&job)
+		if queue.Spending != nil {
+			change.Ledger(&queue)
+		}
+		if err = s.Commit(ctx, change); err == nil {
+			*parent, *settled.Cursor = next, cursor
+		}
+		if !IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// spend counts what a batch has used that ends, in the place of what was reserved for it.
+func spend(b *events.Batch, queue *events.Budget, job *events.Job) {
+	own := b.Reserved
+	if own == nil && queue.Spending == nil {
+		return
+	}
+	used := budget.Used(b, b.Totals)
+	b.Reserved, b.Spent = nil, &used
+	if queue.Spending != nil {
+		ledger := *queue.Spending
+		budget.Settle(&ledger, own, &used)
+		queue.Spending = &ledger
+	}
+	if job.Spending != nil {
+		spending := *job.Spending
+		budget.SettleJob(&spending, own, &used)
+		job.Spending = &spending
+	}
 }
 
 // plannedKinds are the events of a new follow-up.

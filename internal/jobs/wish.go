@@ -98,7 +98,7 @@ func needsWord(b *events.Batch, code string) bool {
 // resumeBatch ends b's hold. What it was held for is met again if it is still there. The waits of creating and fencing begin anew with the
 // change itself, and nothing is ever posted from there without them.
 func resumeBatch(b *events.Batch, code string, at time.Time) {
-	b.Hold, b.Wish, b.LastError = nil, nil, ""
+	b.Hold, b.Wish, b.Shortage, b.LastError = nil, nil, nil, ""
 	switch b.State {
 	case events.BatchFinished: // Why and NextTryAt are the collector's grace, which goes on
 	case events.BatchSubmitted:
@@ -116,6 +116,28 @@ func resumeBatch(b *events.Batch, code string, at time.Time) {
 	case events.HoldUnverifiedQuota:
 		b.QuotaSince = nil // as long a wait again
 	}
+}
+
+// Allow lets a job use so much in all, whatever the limits of it, its queue and its day say, and returns it as it is then. The last word counts;
+// one that allows nothing takes it back. It is idempotent. After an error it is done or not.
+func (s *Store) Allow(ctx context.Context, queue, job string, allowed events.Allowance) (j Job, err error) {
+	for range holdRaces {
+		if j, err = s.Job(ctx, queue, job); err != nil {
+			return j, err
+		}
+		if j.Allowed != nil && *j.Allowed == allowed || j.Allowed == nil && allowed == (events.Allowance{}) {
+			return j, nil
+		}
+		if j.Allowed = &allowed; allowed == (events.Allowance{}) {
+			j.Allowed = nil
+		}
+		change := NewChange(time.Now())
+		change.Job(&j, events.JobResumed)
+		if err = s.Commit(ctx, change); !IsConflict(err) {
+			return j, err
+		}
+	}
+	return j, fmt.Errorf("allow job %s/%s to spend: it changes all the time", queue, job)
 }
 
 // ResumeJob ends the hold of a job itself, and returns it as it is then. It is idempotent. [ErrNotHeld]: there was none.

@@ -33,6 +33,8 @@ const (
 const (
 	HoldRefused           = "refused"                 // the provider refuses for a reason that no row explains
 	HoldCredit            = "out_of_credit"           // 402
+	HoldBudget            = "budget_reached"          // a limit of what may be spent does not allow the batch now; ends by itself when it does
+	HoldUnpriced          = "price_unknown"           // there is a limit of money and no price; ends by itself when there is one
 	HoldBusOlder          = "bus_older_than_world"    // the provider knows a batch of this path with another digest
 	HoldRowsOlder         = "rows_older_than_records" // ROWS lacks blocks that the records name
 	HoldFence             = "fence_unproven"          // the input file is gone and its deletion cannot be proven

@@ -18,12 +18,19 @@ const maxErrorText = 1 << 10
 func (d *drive) enter(
 	ctx context.Context, state events.BatchState, set func(*events.Batch, time.Time), kinds ...events.Kind,
 ) error {
+	return d.enterWith(ctx, state, set, func(*jobs.Change) {}, kinds...)
+}
+
+// enterWith is enter, together with other states.
+func (d *drive) enterWith(
+	ctx context.Context, state events.BatchState, set func(*events.Batch, time.Time), with func(*jobs.Change), kinds ...events.Kind,
+) error {
 	seenAt := time.Now()
-	err := d.change(ctx, func(b *events.Batch, at time.Time) {
+	err := d.changeWith(ctx, func(b *events.Batch, at time.Time) {
 		b.State, b.SinceAt = state, at
-		b.Why, b.NextTryAt, b.LastError, b.Hold = "", nil, "", nil
+		b.Why, b.NextTryAt, b.LastError, b.Hold, b.Shortage = "", nil, "", nil, nil
 		set(b, at)
-	}, kinds...)
+	}, with, kinds...)
 	if err == nil {
 		d.memory.entered(&d.batch, seenAt)
 	}
@@ -40,10 +47,17 @@ func (d *drive) note(ctx context.Context, set func(*events.Batch, time.Time), ki
 }
 
 func (d *drive) change(ctx context.Context, set func(*events.Batch, time.Time), kinds ...events.Kind) error {
+	return d.changeWith(ctx, set, func(*jobs.Change) {}, kinds...)
+}
+
+func (d *drive) changeWith(
+	ctx context.Context, set func(*events.Batch, time.Time), with func(*jobs.Change), kinds ...events.Kind,
+) error {
 	c := jobs.NewChange(time.Now())
 	next := d.batch
 	set(&next.Batch, c.At())
 	c.Batch(&next, kinds...)
+	with(c)
 	if err := d.config.Jobs.Commit(ctx, c); err != nil {
 		return err
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/obs"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
+	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
@@ -60,6 +62,10 @@ type Config struct {
 	BusID string
 	// Provider returns the account of an API key by the key's name; false when no such key is configured.
 	Provider func(key string) (Provider, bool)
+	// Policy is the policy of a queue now, whose limits of the queue and of a day are read from it. Default: there are none.
+	Policy func(ctx context.Context, queue string) (events.Policy, error)
+	// Prices says what batches may cost, for limits of money. Default: nobody knows, and a batch under such a limit is held.
+	Prices *prices.Table
 	// CreateTimeout is the hard deadline of one POST; the default is [doubleword.DefaultCreateTimeout]. All replicas must use the same, and no
 	// provider may use a longer one.
 	CreateTimeout time.Duration

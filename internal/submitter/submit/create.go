@@ -15,24 +15,24 @@ const maxPostDelay = 5 * time.Second
 
 var errTooLate = errors.New("the change to creating took too long")
 
-// create wins creating with the given input file, and posts.
+// create wins creating with the given input file, and posts. Where a limit of spending does not allow the batch any more, it is held instead.
 func (d *drive) create(ctx context.Context, fileID string) (step, error) {
-	if err := d.readBudget(ctx); err != nil || d.queueHeld() { // the upload may have taken long: decide again
-		return step{}, err
+	for races := 0; ; races++ {
+		c, ready, next, err := d.claimSpending(ctx)
+		if err != nil || !ready {
+			return next, err
+		}
+		before, err := d.intend(ctx, fileID, c)
+		switch {
+		case races < holdRaces && d.lostLedger(ctx, err, c):
+			continue
+		case err != nil:
+			return step{}, err
+		case time.Since(before) > maxPostDelay:
+			return d.notPosted(ctx, verdict{why: "create_not_sent", delay: firstRetryWait}, errTooLate)
+		}
+		return d.post(ctx)
 	}
-	before := time.Now()
-	err := d.enter(ctx, events.BatchCreating, func(b *events.Batch, at time.Time) {
-		next := at.Add(d.patience.answer)
-		b.FileID, b.Owner, b.Attempt = fileID, d.config.Owner, max(b.Attempt, 1)
-		b.Why, b.NextTryAt = "create_unanswered", &next
-	}, events.BatchIsCreating)
-	if err != nil {
-		return step{}, err
-	}
-	if time.Since(before) > maxPostDelay {
-		return d.notPosted(ctx, verdict{why: "create_not_sent", delay: firstRetryWait}, errTooLate)
-	}
-	return d.post(ctx)
 }
 
 // post makes the one paid call. It is called only by [drive.create], right after its change.

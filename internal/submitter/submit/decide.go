@@ -29,6 +29,8 @@ const (
 	awaitQueue               // say that the queue is held: nothing of it is sent
 	leaveFence               // the same after a fence that is proven: whoever goes on need not fence again
 	cancelRemote             // ask the provider to stop
+	estimateRows             // read what its rows may take
+	holdSpending             // hold it until its limits allow it
 
 	// What a person's wish asks for.
 	lookNamed    // look, and read what the wish names
@@ -59,6 +61,7 @@ type view struct {
 	cancelled bool // its job's cancellation is wanted
 	paused    bool // its job is held
 	queueHeld bool // its queue is, for its key
+	spending  spending
 	key       bool // its API key is configured
 	can       doubleword.Capabilities
 	patience  patience
@@ -82,6 +85,8 @@ func decide(v *view) action {
 		return decideSubmitted(v)
 	case b.Hold != nil && b.Hold.Code == events.HoldKeyMissing && v.key:
 		return action{kind: resume}
+	case isBudgetHold(b.Hold) && unsent(b.State) && !v.cancelled:
+		return decideOverLimit(v)
 	case b.Hold != nil && !v.cancelled:
 		return action{kind: stop}
 	case !v.key:
@@ -126,6 +131,9 @@ func decideUnsent(v *view) action {
 		}
 		if delay := v.untilNextTry(); delay > 0 {
 			return action{kind: wait, delay: delay}
+		}
+		if over, ok := decideSpending(v); ok {
+			return over
 		}
 	}
 	if v.can.ListByMetadata && !v.listed {

@@ -21,7 +21,7 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 	case hold:
 		return step{done: true}, d.hold(ctx, a.code, a.message)
 	case resume:
-		return step{}, d.note(ctx, func(b *events.Batch, _ time.Time) { b.Hold = nil; b.Why = "" }, events.BatchResumed)
+		return step{}, d.note(ctx, func(b *events.Batch, _ time.Time) { b.Hold, b.Shortage, b.Why = nil, nil, "" }, events.BatchResumed)
 	case look:
 		return d.look(ctx)
 	case upload:
@@ -50,6 +50,10 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 		return d.awaitQueue(ctx)
 	case leaveFence:
 		return step{}, d.leaveFence(ctx)
+	case estimateRows:
+		return d.estimateRows(ctx)
+	case holdSpending:
+		return d.holdSpending(ctx)
 	default:
 		return d.doWish(ctx, a)
 	}

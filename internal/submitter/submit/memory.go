@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/pkg/events"
 )
 
 // memory is what this process knows of one batch and its state does not hold. Times are monotonic.
@@ -18,6 +19,7 @@ type memory struct {
 	failures  int       // lists, reads, deletes and cancels that failed in a row
 	restUntil time.Time // what failed last is not repeated before
 	refusals  int       // uploads and creates that failed in a row
+	estimate  *events.Estimate
 }
 
 // fence is how far the owner of a fencing state has come.

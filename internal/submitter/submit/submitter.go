@@ -70,6 +70,8 @@ type drive struct {
 	batch    jobs.Batch
 	job      jobs.Job
 	budget   jobs.Budget
+	bounds   events.Limits // the queue's, as they are now
+	spending spending
 	provider Provider
 	key      bool
 	listed   bool
@@ -134,13 +136,13 @@ func (d *drive) read(ctx context.Context, queue, job, n string) (step, error) {
 	}
 	d.provider, d.key = d.config.Provider(d.batch.Key)
 	d.listed, d.listing = false, nil
-	return step{}, nil
+	return d.readLimits(ctx)
 }
 
 func (d *drive) view() *view {
 	v := &view{
 		batch: &d.batch.Batch, path: Path(d.config.BusID, &d.batch.Batch), now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
-		queueHeld: d.queueHeld(), key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
+		queueHeld: d.queueHeld(), spending: d.spending, key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
 		unexplained: d.strange, planned: d.job.State != events.JobOpen,
 	}
 	if d.key {

@@ -47,7 +47,7 @@ func (s *Submitter) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	due, err := s.due(ctx, open, held)
+	due, err := s.due(ctx, open, held, &sweepLimits{Submitter: s, held: held, open: open})
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ type name struct{ queue, job, n string }
 
 // due reads which batches have a step to make, and forgets those that need no memory. Only names are kept: a list may be old, and drives are
 // long.
-func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues) ([]name, error) {
+func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues, limits *sweepLimits) ([]name, error) {
 	var (
 		now   = time.Now()
 		known = make(map[string]struct{})
@@ -87,6 +87,14 @@ func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues) ([]
 			known[b.StateKey()] = struct{}{}
 		}
 		if !cancelled && b.Wish == nil && (held.keep(&b.Batch) || s.memories.resting(b.StateKey(), now)) {
+			continue
+		}
+		if isBudgetHold(b.Hold) && unsent(b.State) && !cancelled && b.Wish == nil {
+			if over, err := limits.keep(ctx, &b.Batch); err != nil {
+				return nil, err
+			} else if !over {
+				due = append(due, name{b.Queue, b.Job, b.N})
+			}
 			continue
 		}
 		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {

@@ -80,12 +80,18 @@ func (w *world) process(provider submit.Provider, edit func(*submit.Config)) *su
 // plan stores a job that is fully planned: batches with the given numbers of rows each.
 func (w *world) plan(rows ...int) {
 	w.t.Helper()
+	w.planIn(queue, job, events.DefaultPolicy(), rows...)
+}
+
+// planIn is plan for a job of any name, queue and policy.
+func (w *world) planIn(queue, job string, policy events.Policy, rows ...int) {
+	w.t.Helper()
 	ctx := w.t.Context()
-	opened, err := w.jobs.Open(ctx, queue, job, jobs.Options{Policy: events.DefaultPolicy()})
+	opened, err := w.jobs.Open(ctx, queue, job, jobs.Options{Policy: policy})
 	w.check(err)
 	change := jobs.NewChange(time.Now())
 	for i, n := range rows {
-		change.Batch(w.planned(strconv.Itoa(i+1), n), events.BatchIsPlanned)
+		change.Batch(w.plannedIn(queue, job, strconv.Itoa(i+1), n), events.BatchIsPlanned)
 	}
 	opened.State, opened.Batches = events.JobPlanned, len(rows)
 	change.Job(&opened)
@@ -105,6 +111,11 @@ func tail(n string) string {
 
 // planned publishes a block of rows and returns the batch that holds them.
 func (w *world) planned(n string, rows int) *jobs.Batch {
+	w.t.Helper()
+	return w.plannedIn(queue, job, n, rows)
+}
+
+func (w *world) plannedIn(queue, job, n string, rows int) *jobs.Batch {
 	w.t.Helper()
 	ctx := w.t.Context()
 	var builder block.Builder
