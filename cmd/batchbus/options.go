@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,9 @@ func (f *optionFlags) fields() (json.RawMessage, error) {
 	if err := errors.Join(append(faults, err, overlayErr)...); err != nil {
 		return nil, err
 	}
-	policy.Windows = append(policy.Windows, policy.Window) // which ones there are is the queue's to say
+	if _, named := fields["windows"]; !named && !slices.Contains(policy.Windows, policy.Window) {
+		policy.Windows = append(policy.Windows, policy.Window) // which ones there are is the queue's to say
+	}
 	return text, flagged(queues.Check(&policy))
 }
 

@@ -17,6 +17,7 @@ type options struct {
 	Seed          uint64        `default:"1" help:"Decides every answer, row failure and completion order."`
 	Keys          []string      `help:"Accepted bearer keys. Empty: any key."`
 	Models        []string      `help:"Known models. Empty: every name that does not begin with unknown/."`
+	Windows       []string      `help:"Accepted completion windows, such as 24h or 20s; with --dialect openai rows that have not run by their end expire. Empty: 24h and 1h."`
 	Latency       time.Duration `help:"Time between the creation of a batch and its first row."`
 	RowsPerSecond float64       `help:"Pace of each batch. 0: as fast as possible."`
 	FailureRate   float64       `help:"Share of rows that fail, 0 to 1."`
@@ -40,6 +41,9 @@ func (o options) config() (simulator.Config, error) {
 	}
 	if o.MaxFileBytes != 0 {
 		cfg.MaxFileBytes = o.MaxFileBytes
+	}
+	if len(o.Windows) > 0 {
+		cfg.Windows = o.Windows
 	}
 	cfg.Seed, cfg.Dir, cfg.Keys, cfg.Models = o.Seed, o.Data, o.Keys, o.Models
 	cfg.Latency, cfg.RowsPerSecond, cfg.FailureRate = o.Latency, o.RowsPerSecond, o.FailureRate
