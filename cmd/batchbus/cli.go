@@ -38,6 +38,9 @@ type commands struct {
 	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
 	Prepare     prepareCommand     `cmd:"" help:"Write files of rows anew as plain JSONL, with members set or dropped, ids added and images put in."`
 	Stats       statsCommand       `cmd:"" help:"Count what files of rows hold: rows, models, sizes, estimated tokens, doubled ids, batches."`
+	Sample      sampleCommand      `cmd:"" help:"Take some rows of files, each with the same chance."`
+	Split       splitCommand       `cmd:"" help:"Cut files of rows into parts, by number, size, model or url."`
+	Merge       mergeCommand       `cmd:"" help:"Make one file of several, and refuse a custom_id that comes twice."`
 	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
 	Estimate    estimateCommand    `cmd:"" help:"Say how many tokens rows of files may take, and what that may cost, without any network."`

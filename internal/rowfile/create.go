@@ -86,6 +86,23 @@ func (o *Output) Commit() error {
 	return nil
 }
 
+// Finish ends the writing of a new file and frees what it takes, but for its name, which comes with [Output.Commit].
+func (o *Output) Finish() error {
+	err := o.Flush()
+	last := len(o.ends) - 1
+	for _, end := range o.ends[:max(last, 0)] {
+		if err == nil {
+			err = end()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write rows: %w", err)
+	}
+	o.ends = o.ends[max(last, 0):]
+	o.Writer = bufio.NewWriterSize(io.Discard, 1)
+	return nil
+}
+
 // Discard forgets what was written and is not out yet. It does nothing after [Output.Commit].
 func (o *Output) Discard() {
 	if !o.done {

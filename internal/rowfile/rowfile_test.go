@@ -160,6 +160,28 @@ func TestANewFileIsThereWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsFinishedHasItsNameAtTheCommit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f.jsonl.gz")
+	out, err := rowfile.Create(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = out.WriteString("{}\n")
+	if err := out.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it is there before its time")
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != packed(t, "{}\n") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAFileThatIsReadIsNotWritten(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, "in.jsonl")

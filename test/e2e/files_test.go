@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestEveryCommandOfTheFilesPageRunsAsItStandsThere(t *testing.T) {
 }
 
 // fileCommands are the commands for files whose help has an example.
-func fileCommands() []string { return []string{"prepare", "stats"} }
+func fileCommands() []string { return []string{"prepare", "stats", "sample", "split", "merge"} }
 
 func TestTheExampleInEachHelpOfACommandForFilesRuns(t *testing.T) {
 	t.Parallel()
@@ -199,4 +200,54 @@ func TestStatsCountWhatFilesHold(t *testing.T) {
 	}
 	batchbus(t, dir, nil, "stats", "utf16.jsonl").want(t, 2, "batchbus prepare")
 	batchbus(t, dir, nil, "stats", "data/*.csv").want(t, 2, "no files of rows")
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestSamplesPartsAndMergesKeepEveryRowAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := fileFolder(t)
+	all := read(t, filepath.Join(dir, "rows.jsonl"))
+	lines := strings.SplitAfter(all, "\n")
+	few := batchbus(t, dir, nil, "sample", "rows.jsonl", "-n", "3", "--seed", "7")
+	few.want(t, 0, "3 of 6 rows, --seed 7")
+	last := -1
+	for line := range strings.Lines(few.stdout) {
+		if at := slices.Index(lines, line); at <= last {
+			t.Errorf("%q is row %d behind %d", line, at, last)
+		} else {
+			last = at
+		}
+	}
+	if again := shell(t, dir, "cat rows.jsonl | batchbus sample - -n 3 --seed 7 2>/dev/null"); again != few.stdout {
+		t.Errorf("the same seed takes other rows of a pipe: %s", again)
+	}
+	o := batchbus(t, dir, nil, "split", "rows.jsonl", "--rows", "4", "-o", "parts")
+	o.want(t, 0)
+	if !strings.Contains(o.stdout, `"rows":4`) || read(t, filepath.Join(dir, "parts/rows-0001.jsonl"))+read(t, filepath.Join(dir, "parts/rows-0002.jsonl")) != all {
+		t.Errorf("the parts are not the whole: %s", o.stdout)
+	}
+	batchbus(t, dir, nil, "split", "rows.jsonl", "--rows", "5", "-o", "parts").want(t, 2, "there already")
+	batchbus(t, dir, nil, "split", "broken.jsonl", "--by", "model", "-o", "models").want(t, 1, "1 row(s) are bad")
+	if bad := read(t, filepath.Join(dir, "models/broken-bad.jsonl")); bad != "{oops\n" {
+		t.Errorf("%q", bad)
+	}
+	batchbus(t, dir, nil, "split", "rows.jsonl", "--by", "model", "--rows", "2").want(t, 2, "--rows")
+	refused := batchbus(t, dir, nil, "merge", "rows.jsonl", "parts", "-o", "both.jsonl")
+	refused.want(t, 2, "6 row(s) have a custom_id that came before", "parts/rows-0002.jsonl:2 (first at rows.jsonl:6)")
+	if _, err := os.Stat(filepath.Join(dir, "both.jsonl")); err == nil {
+		t.Error("a refused merge wrote")
+	}
+	once := batchbus(t, dir, nil, "merge", "rows.jsonl", "parts", "broken.jsonl", "--on-duplicate", "first")
+	once.want(t, 0, "8 with a custom_id that came before")
+	if once.stdout != all+"{oops\n" {
+		t.Errorf("%q", once.stdout)
+	}
 }
