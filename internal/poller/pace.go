@@ -32,7 +32,7 @@ func (p Pace) Interval(b *events.Batch, now time.Time) time.Duration {
 		wait = min(wait, b.ETAAt.Sub(now))
 	}
 	if b.ExpiresAt != nil && !b.ExpiresAt.Before(now) {
-		wait = min(wait, b.ExpiresAt.Sub(now)+time.Second) // it is overdue after that second, not at it
+		wait = min(wait, min(b.ExpiresAt.Sub(now), p.Ceiling)+time.Second) // it is overdue after that second, not at it
 	}
 	if b.Overdue || b.Hold != nil {
 		wait = p.Ceiling

@@ -46,24 +46,31 @@ func (n looseNumber) int() int64 {
 	return int64(max(-1<<53, min(1<<53, float64(n))))
 }
 
-// looseTime is unix seconds (also as text, also with a fraction) or RFC 3339; anything else, and 0, is the zero time.
+// looseTime is unix seconds (also as text, also with a fraction) or RFC 3339; anything else, and 0, is the zero time. So is what lies outside of the
+// years 1 to 9999, such as seconds that are milliseconds: no JSON time can hold it, and who writes it down would fail after it was paid for.
 type looseTime struct{ time.Time }
 
 // UnmarshalJSON never fails.
 func (t *looseTime) UnmarshalJSON(b []byte) error {
+	t.Time = timeOf(b)
+	if year := t.Year(); year < 1 || year > 9999 {
+		t.Time = time.Time{}
+	}
+	return nil
+}
+
+func timeOf(b []byte) time.Time {
 	text := strings.Trim(string(b), `" `)
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		t.Time = at.UTC()
-		return nil
+		return at.UTC()
 	}
 	var n looseNumber
 	_ = n.UnmarshalJSON(b)
-	t.Time = time.Time{}
-	if n.int() > 0 {
-		whole, part := math.Modf(float64(n))
-		t.Time = time.Unix(int64(whole), int64(part*1e9)).UTC()
+	if n.int() <= 0 {
+		return time.Time{}
 	}
-	return nil
+	whole, part := math.Modf(min(float64(n), 1<<53))
+	return time.Unix(int64(whole), int64(part*1e9)).UTC()
 }
 
 // looseErrors is `{"data":[…]}` or a bare list; anything else is none.
