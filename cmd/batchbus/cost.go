@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/batchbus/batchbus/pkg/events"
@@ -16,4 +17,21 @@ func costWords(cost events.Money, currency string, billed events.Money) string {
 		words = append(words, "the provider billed "+billed.String())
 	}
 	return strings.Join(words, "; ")
+}
+
+// amountText is what was, or may be, used.
+func amountText(a events.Amount) string {
+	return fmt.Sprintf("%d tokens (%s)", a.Tokens, a.Money)
+}
+
+// allowanceText is what a person lets a job use.
+func allowanceText(a *events.Allowance) string {
+	var words []string
+	if a.Money > 0 {
+		words = append(words, a.Money.String())
+	}
+	if a.Tokens > 0 {
+		words = append(words, fmt.Sprintf("%d tokens", a.Tokens))
+	}
+	return strings.Join(words, " and ")
 }

@@ -39,3 +39,19 @@ func TestCostAndBillAreShownWhereTotalsAre(t *testing.T) {
 		t.Errorf("without a price: %q", got)
 	}
 }
+
+func TestWhatAJobMayUseIsMoneyOrTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]events.Allowance{
+		"12.50": {Money: 12_500_000_000_000}, "5000000-tokens": {Tokens: 5_000_000}, "0": {}, "0.000000000001": {Money: 1},
+	} {
+		if got, err := allowance(text); err != nil || *got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"much", "-1", "1e3", "-5-tokens", "x-tokens", "5 tokens", "99999999999999999999-tokens"} {
+		if got, err := allowance(text); err == nil {
+			t.Errorf("%q is taken as %+v", text, got)
+		}
+	}
+}

@@ -74,6 +74,12 @@ func jobWords(j *events.JobStatus) (lines []string) {
 			add("%s", words)
 		}
 	}
+	if j.Spending != nil {
+		add("under limits: %s spent, %s reserved", amountText(j.Spending.Spent), amountText(j.Spending.Reserved))
+	}
+	if j.Allowed != nil {
+		add("a person allows it %s in all", allowanceText(j.Allowed))
+	}
 	if j.InputSHA256 != "" {
 		add("input sha256 %s", j.InputSHA256)
 	}

@@ -80,7 +80,12 @@ func whyNot(j *jobs.Job, n string, b *jobs.Batch, err error) error {
 // ways says how a batch's hold of a code ends.
 func ways(code string) string {
 	kinds := events.Endings(code)
-	if len(kinds) == 0 {
+	switch {
+	case code == events.HoldBudget:
+		return "it ends by itself when the limit allows it, or by batchbus resume JOB --budget"
+	case code == events.HoldUnpriced:
+		return "it ends by itself when the submitter's price table has the price"
+	case len(kinds) == 0:
 		return "it ends by itself, when the key is configured"
 	}
 	words := make([]string, len(kinds))
@@ -93,6 +98,9 @@ func ways(code string) string {
 // resume ends the holds of a job with its batches, or those of a whole queue: its own, and those of one code of its jobs and batches.
 func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resumed, error) {
 	r := resuming{Service: s, code: q.Code, until: time.Now().Add(resumeTime), answer: events.Resumed{Holds: []events.ResumedHold{}}}
+	if err := checkAllowance(&q); err != nil {
+		return r.answer, err
+	}
 	if q.Job == "" {
 		r.code = cmp.Or(q.Code, events.HoldCredit)
 		queue := cmp.Or(q.Queue, events.DefaultQueue)
@@ -105,10 +113,26 @@ func (s *Service) resume(ctx context.Context, q events.ResumeJobs) (events.Resum
 		return r.queue(ctx, queue)
 	}
 	j, err := s.find(ctx, q.JobRef)
+	if err == nil && q.Allow != nil {
+		r.allow = true
+		j, err = s.Jobs.Allow(ctx, j.Queue, j.Name(), *q.Allow)
+	}
 	if err != nil {
 		return r.answer, err
 	}
 	return r.job(ctx, &j)
+}
+
+func checkAllowance(q *events.ResumeJobs) error {
+	switch {
+	case q.Allow == nil:
+		return nil
+	case q.Job == "":
+		return refusal(events.APIBadRequest, "allow is a job's: name one")
+	case q.Allow.Money < 0, q.Allow.Tokens < 0:
+		return refusal(events.APIBadRequest, "allow is negative")
+	}
+	return nil
 }
 
 // resuming is one request to end holds.
@@ -118,6 +142,7 @@ type resuming struct {
 	until       time.Time
 	ended, kept int
 	waits       bool // a batch of the job waits for its queue
+	allow       bool // the job may use more: the submitter looks again at what a limit holds
 	answer      events.Resumed
 }
 
@@ -179,6 +204,12 @@ func (r *resuming) ofBatch(ctx context.Context, b *jobs.Batch) error {
 		return nil
 	}
 	hold := events.ResumedHold{Queue: b.Queue, Job: b.Job, Batch: b.N, Code: code}
+	if r.allow && code == events.HoldBudget { // it stands until the submitter has looked
+		if hold.Ended, r.kept = true, r.kept+1; r.kept <= maxPage {
+			r.answer.Holds = append(r.answer.Holds, hold)
+		}
+		return nil
+	}
 	if b.Wish != nil {
 		hold.Why = "the submitter is about to " + string(b.Wish.Kind) + " it"
 		return r.note(hold, jobs.ErrOtherEnd)

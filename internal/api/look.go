@@ -150,5 +150,6 @@ func statusOf(j *events.Job) events.JobStatus {
 		Queue: j.Queue, Job: j.Job, State: j.State, SinceAt: j.SinceAt, OpenedAt: j.OpenedAt, SealedAt: j.SealedAt,
 		CancelWantedAt: j.CancelWanted, ForgottenAt: j.ForgottenAt, Description: j.Description, InputSHA256: j.InputSHA256,
 		Fixes: j.Fixes, Retries: j.Retries, Policy: j.Policy, Hold: j.Hold, Rows: j.Rows, ExpectedRows: j.ExpectedRows, Totals: j.Totals,
+		Spending: j.Spending, Allowed: j.Allowed,
 	}
 }

@@ -107,6 +107,9 @@ type JobStatus struct {
 	Retries        *JobRef    `json:"retries,omitempty"`
 	Policy         Policy     `json:"policy"`
 	Hold           *Hold      `json:"hold,omitempty"`
+	// Spending is what batches of the job use under a limit, and Allowed what a person lets it use in all.
+	Spending *Spending  `json:"spending,omitempty"`
+	Allowed  *Allowance `json:"allowed,omitempty"`
 	// QueueHolds are the holds of the queue that keep batches of this job from being sent.
 	QueueHolds   []QueueHold `json:"queue_holds,omitempty"`
 	Rows         int         `json:"rows"` // planned or refused so far

@@ -16,6 +16,8 @@ type ResumeJobs struct {
 	// Code is the code of the holds that are meant. Empty: all of a job and its batches; without a job, all of the queue itself, and those of
 	// [HoldCredit] of its jobs and batches.
 	Code string `json:"code,omitempty"`
+	// Allow lets the job use so much in all, whatever the limits of it, its queue and its day say: what they hold goes on where that is enough.
+	Allow *Allowance `json:"allow,omitempty"`
 }
 
 // Resumed says what became of the holds that were found: at most 100 that ended and 1000 that did not. More: there are others, ask again.

@@ -27,7 +27,7 @@ type Wish struct {
 // Endings are the wishes that can end a batch's hold of the given code; none for one that ends by itself. A job's hold can only be resumed.
 func Endings(code string) []WishKind {
 	switch code {
-	case HoldKeyMissing:
+	case HoldKeyMissing, HoldBudget, HoldUnpriced:
 		return nil
 	case HoldBusOlder:
 		return []WishKind{WishAdopt, WishAbandon}

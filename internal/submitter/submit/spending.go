@@ -47,11 +47,20 @@ func decideOverLimit(v *view) action {
 	switch {
 	case !kept:
 		return action{kind: resume}
-	case next.kind == holdSpending:
+	case next.kind == holdSpending && isTold(v.batch, &v.spending.verdict):
 		return action{kind: stop}
 	default:
 		return next
 	}
+}
+
+// isTold reports whether a batch is held for just this: by the same limit, which has the same size. What is spent under it changes all the time.
+func isTold(b *events.Batch, v *budget.Verdict) bool {
+	was, now := b.Shortage, v.Shortage
+	if was == nil || now == nil || v.Unpriced {
+		return v.Unpriced == (b.Hold.Code == events.HoldUnpriced) && (was == nil) == (now == nil)
+	}
+	return was.Limit == now.Limit && was.Allowed == now.Allowed && b.Hold.Code == events.HoldBudget
 }
 
 // readLimits reads the limits of the queue as they are now, and judges the batch by them. They matter to it only before its POST.

@@ -31,7 +31,8 @@ func (s *sweepLimits) keep(ctx context.Context, b *events.Batch) (bool, error) {
 		return false, nil
 	}
 	c := caseOf(b, &job.spends, &queue, *bounds, s.config.Prices, b.Estimate)
-	return !budget.Check(&c).OK(), nil
+	verdict := budget.Check(&c)
+	return !verdict.OK() && isTold(b, &verdict), nil
 }
 
 func (s *sweepLimits) of(ctx context.Context, queue string) (*events.Limits, error) {
