@@ -190,7 +190,13 @@ func (p *queuesPutCommand) run(ctx context.Context, env app.Env) (int, error) {
 }
 
 // lined puts each fault of a policy on a line of its own.
-func lined(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "; ", "\n")) }
+func lined(err error) error {
+	var faults []error
+	for fault := range strings.SplitSeq(err.Error(), "; ") {
+		faults = append(faults, errors.New(fault))
+	}
+	return errors.Join(faults...)
+}
 
 // fromFile are the fields of the file; nil when there is none.
 func (p *queuesPutCommand) fromFile() (fields map[string]any, err error) {

@@ -88,3 +88,29 @@ func TestEveryFaultOfAPolicyIsSaidAndNothingIsPut(t *testing.T) {
 	}
 	batchbus(t, dir, nil, "run", examples(t), "--retry-on", "sometimes", "--retry-attempts", "11", "--key", "a.b").want(t, 2, "--retry-on: ", "--retry-attempts: ", "--key: ")
 }
+
+func TestAJobIsOpenedWithOptionsOfItsOwnAndItsQueueIsPaused(t *testing.T) {
+	t.Parallel()
+	d := startDev(t)
+	open := []string{"jobs", "open", "nightly", "--window", "1h", "--model", "m", "--set", "body.temperature=0", "--set", "models=m", "--retry-attempts", "3", "--json"}
+	d.do(t, "queues", "pause", "default", "--reason", "a test").want(t, 0, "paused")
+	for range 2 {
+		j := jobOf(t, d.do(t, open...))
+		if j.Job != "nightly" || j.Policy.Window != "1h" || j.Policy.DefaultModel != "m" || len(j.Policy.Set) != 1 || j.Policy.Retry.MaxAttempts != 3 {
+			t.Errorf("%+v", j.Policy)
+		}
+	}
+	d.do(t, "jobs", "open", "nightly", "--window", "24h").want(t, 2, "choose another name")
+	d.do(t, "jobs", "open", "auto-x").want(t, 2)
+	d.do(t, "jobs", "open", "odd", "--set", "linger_seconds=5", "--set", "colour=red").want(t, 2, "colour")
+	d.publish(t, "batchbus.requests.default.nightly", `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"hi"}]}}`, "Batchbus-Seal", "true")
+	waitUntil(t, d.process, "the batch waits for its queue", func() bool {
+		return strings.Contains(d.do(t, "status", "nightly").stdout, "queue_held")
+	})
+	if got := d.do(t, "queues", "get", "default"); !strings.Contains(got.stderr, "paused: a test") {
+		t.Errorf("%s", got.stderr)
+	}
+	d.do(t, "resume", "--queue", "default").want(t, 2, "queues resume default")
+	d.do(t, "queues", "resume", "default").want(t, 0, "not paused")
+	d.do(t, "wait", "nightly", "--timeout", "1m").want(t, 0)
+}
