@@ -6,13 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 // deliver answers the caller with the row's result.
-func (x *exchange) deliver(r *client.Result) {
+func (x *exchange) deliver(r *events.Result) {
 	if !x.out.begun {
 		h := x.out.w.Header()
 		h.Set(headerOutcome, string(r.Outcome))
@@ -22,7 +21,7 @@ func (x *exchange) deliver(r *client.Result) {
 	}
 	switch {
 	case r.Outcome != events.Succeeded:
-		x.out.fault(failureOf(&r.Result))
+		x.out.fault(failureOf(r))
 	case x.q.streams:
 		x.stream(r.Response)
 	default:

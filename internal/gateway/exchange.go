@@ -3,11 +3,9 @@ package gateway
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/http"
 	"time"
 
-	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -145,18 +143,14 @@ func after(d time.Duration) (<-chan time.Time, func()) {
 func (x *exchange) look() (done bool, sealed time.Time, f *fault) {
 	ctx, cancel := context.WithTimeout(x.r.Context(), x.s.cfg.PublishTimeout)
 	defer cancel()
-	release, err := x.s.answers.take(ctx, x.s.sizeOf(ctx, x.c.resultSubject()))
-	if err != nil {
-		return true, sealed, x.unreadable(err)
-	}
-	defer release()
-	result, found, err := first(x.s.results.RowResults(ctx, x.c.Queue, x.c.Job, x.c.id))
-	switch {
-	case err != nil:
-		return true, sealed, x.unreadable(err)
-	case found:
-		x.deliver(&result)
+	result, release, err := x.s.result(ctx, x.c)
+	if err == nil {
+		defer release()
+		x.deliver(result)
 		return true, sealed, nil
+	}
+	if !errors.Is(err, jetstore.ErrNotFound) {
+		return true, sealed, x.unreadable(err)
 	}
 	m, err := x.s.cfg.Bus.Last(ctx, jetstore.StreamDeadletters, x.c.letterSubject())
 	switch {
@@ -181,11 +175,4 @@ func (x *exchange) unreadable(err error) *fault {
 		x.s.log.Warn().Err(err).Str("queue", x.c.Queue).Str("job", x.c.Job).Str("custom_id", x.c.id).Msg("result is not read")
 	}
 	return unavailable("the bus does not answer now; sending the same call again attaches to this one")
-}
-
-func first(all iter.Seq2[client.Result, error]) (r client.Result, found bool, err error) {
-	for r, err := range all {
-		return r, err == nil, err
-	}
-	return r, false, nil
 }

@@ -3,12 +3,9 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
-
-	"github.com/batchbus/batchbus/pkg/jetstore"
 )
 
 const (
@@ -52,17 +49,4 @@ func (s *Service) makeRoom(r *http.Request) (release func(), f *fault) {
 		}
 	}
 	return release, nil
-}
-
-// sizeOf is about how many bytes the result on a subject has, without keeping them.
-func (s *Service) sizeOf(ctx context.Context, subject string) int64 {
-	m, err := s.cfg.Bus.Last(ctx, jetstore.StreamResults, subject)
-	if err != nil {
-		return smallAnswer
-	}
-	size, err := strconv.ParseInt(m.Header.Get(jetstore.HeaderSize), 10, 64)
-	if err != nil {
-		size = int64(len(m.Data))
-	}
-	return max(size, smallAnswer)
 }
