@@ -105,3 +105,41 @@ func TestARowLandsInOneRollingJobAcrossChangesOfItsLength(t *testing.T) {
 		}
 	})
 }
+
+// TestATrickleOfARowAMinuteIsSealedWindowByWindow: two replicas, each of which is now and then another one, and nobody but them to seal.
+func TestATrickleOfARowAMinuteIsSealedWindowByWindow(t *testing.T) {
+	t.Parallel()
+	jetstoretest.Bubble(t, func(t *testing.T, f *jetstoretest.Fixture) {
+		t.Helper()
+		r := newRig(t, f)
+		replicas := []func(){r.run(with(r, f.Store)), r.run(with(r, f.Store))}
+		jobs := map[string]string{}
+		wait(17 * time.Second)
+		for i := range 60 {
+			job := events.RollingAt(time.Now(), time.Minute).Job()
+			jobs[job] = fmt.Sprintf("row-%d", i)
+			r.publish("calls", row(jobs[job]))
+			wait(45 * time.Second)
+			if i%7 == 3 {
+				replicas[i%2]()
+				replicas[i%2] = r.run(with(r, f.Store))
+			}
+			wait(15 * time.Second)
+			if i > 0 {
+				before := events.RollingAt(time.Now().Add(-2*time.Minute), time.Minute).Job()
+				r.want("calls", before, jobs[before]+" seal")
+			}
+		}
+		wait(2 * time.Minute)
+		for _, stop := range replicas {
+			stop()
+		}
+		for job, id := range jobs {
+			r.want("calls", job, id+" seal")
+		}
+		counts, err := r.Store.SubjectCounts(context.Background(), jetstore.StreamJobs, jetstore.KeySubject("job.calls.*"))
+		if err != nil || len(counts) != 60 || r.left("batchbus.requests.>") {
+			t.Errorf("%d jobs of 60 rows, %v", len(counts), err)
+		}
+	})
+}
