@@ -101,6 +101,23 @@ func (f *Finder) Doubled() iter.Seq2[Pair, error] {
 	}
 }
 
+// Row is a row by the hash of its id.
+type Row struct {
+	ID [16]byte
+	Place
+}
+
+// Rows yields all rows, in the order of hashes, and among those of places. It may be called again.
+func (f *Finder) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for e, err := range f.sorted() {
+			if !yield(Row{ID: [16]byte(e[:16]), Place: e.place()}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Close removes the temporary file.
 func (f *Finder) Close() error {
 	if f.file == nil {

@@ -38,6 +38,18 @@ func TestEveryDoubledRowIsFoundWhateverFitsInMemory(t *testing.T) {
 				}
 				got = append(got, pair)
 			}
+			var last distinct.Row
+			n := 0
+			for row, err := range f.Rows() {
+				if order := slices.Compare(last.ID[:], row.ID[:]); err != nil || order > 0 || order == 0 && n > 0 && last.File*1000+last.Line >= row.File*1000+row.Line {
+					t.Fatalf("%v behind %v, %v", row, last, err)
+				}
+				last = row
+				n++
+			}
+			if n != len(want)+len(first) {
+				t.Fatalf("%d rows, want %d", n, len(want)+len(first))
+			}
 			order := func(a, b distinct.Pair) int { return (a.Again.File-b.Again.File)*1000 + a.Again.Line - b.Again.Line }
 			slices.SortFunc(got, order)
 			if !slices.Equal(got, want) {

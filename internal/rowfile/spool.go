@@ -27,6 +27,9 @@ func NewSpool(ctx context.Context, r io.Reader) (*Spool, error) {
 	return spool, nil
 }
 
+// ReadAt reads what was kept, as it came.
+func (s *Spool) ReadAt(p []byte, at int64) (int, error) { return s.file.ReadAt(p, at) } //nolint:wrapcheck // readers hand on io.EOF itself
+
 // Open returns the whole of it, unpacked if it is compressed by gzip. It may be called many times, and the readers used side by side.
 func (s *Spool) Open() (*File, error) {
 	file, err := Unpack(io.NopCloser(io.NewSectionReader(s.file, 0, math.MaxInt64)))

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,6 +49,18 @@ func fileFolder(t *testing.T) string {
 	write("data/one.jsonl", all[0]+"\n")
 	write("data/two.jsonl", all[1]+"\n")
 	write("data/output.jsonl", `{"custom_id":"r0"}`+"\n")
+	for name, text := range map[string]string{"results-a": "x", "results-b": "y"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(name+"/output.jsonl", `{"custom_id":"a","outcome":"succeeded","response":{"id":"`+text+`","choices":[{"message":{"content":"ok"}}]},"error":null}`+"\n")
+		write(name+"/errors.jsonl", `{"custom_id":"b","outcome":"failed","response":null,"error":{"code":"boom"}}`+"\n")
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	fmt.Fprint(w, `{"id":null,"custom_id":"a","response":{"status_code":200,"body":{"choices":[{"message":{"content":"no"}}]}},"error":null}`)
+	w.Close()
+	write("results-c.jsonl.gz", packed.String())
 	return dir
 }
 
@@ -89,7 +102,9 @@ func TestEveryCommandOfTheFilesPageRunsAsItStandsThere(t *testing.T) {
 }
 
 // fileCommands are the commands for files whose help has an example.
-func fileCommands() []string { return []string{"prepare", "stats", "sample", "split", "merge"} }
+func fileCommands() []string {
+	return []string{"prepare", "stats", "sample", "split", "merge", "diff"}
+}
 
 func TestTheExampleInEachHelpOfACommandForFilesRuns(t *testing.T) {
 	t.Parallel()
@@ -175,14 +190,16 @@ func TestStatsCountWhatFilesHold(t *testing.T) {
 	o := batchbus(t, dir, nil, "stats", "rows.jsonl", "broken.jsonl", "data")
 	o.want(t, 0, "data/output.jsonl is left out")
 	var s struct {
-		Files, Rows, Batches int
-		BadRows              int            `json:"bad_rows"`
-		BadCodes             map[string]int `json:"bad_codes"`
-		Doubled              int            `json:"doubled_custom_ids"`
-		Output               int            `json:"max_output_tokens"`
-		FirstDoubled         []struct {
-			File      string
-			Line      int
+		Files        int            `json:"files"`
+		Rows         int            `json:"rows"`
+		Batches      int            `json:"batches"`
+		BadRows      int            `json:"bad_rows"`
+		BadCodes     map[string]int `json:"bad_codes"`
+		Doubled      int            `json:"doubled_custom_ids"`
+		Output       int            `json:"max_output_tokens"`
+		FirstDoubled []struct {
+			File      string `json:"file"`
+			Line      int    `json:"line"`
 			FirstFile string `json:"first_file"`
 			FirstLine int    `json:"first_line"`
 		} `json:"first_doubled"`
@@ -250,4 +267,21 @@ func TestSamplesPartsAndMergesKeepEveryRowAsItIs(t *testing.T) {
 	if once.stdout != all+"{oops\n" {
 		t.Errorf("%q", once.stdout)
 	}
+}
+
+func TestDiffTellsHowResultsDiffer(t *testing.T) {
+	t.Parallel()
+	dir := fileFolder(t)
+	o := batchbus(t, dir, nil, "diff", "results-a", "results-b")
+	o.want(t, 1, "2 rows in A, 2 in B: 1 the same, 0 by their text; 0 only in A, 0 only in B, 0 with another outcome, 1 with another answer")
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `{"custom_id":"a","change":"answer"`) || !strings.Contains(lines[0], `"same_text":true`) || !strings.HasPrefix(lines[1], `{"summary":{"rows_a":2`) {
+		t.Errorf("%s", o.stdout)
+	}
+	batchbus(t, dir, nil, "diff", "--text", "results-a", "results-b").want(t, 0, "1 the same, 1 by their text")
+	if out := shell(t, dir, "gzip -dc results-c.jsonl.gz | batchbus diff results-a - # exit 1"); !strings.Contains(out, `"change":"only_a"`) {
+		t.Errorf("%s", out)
+	}
+	batchbus(t, dir, nil, "diff", "results-a", "data/one.txt").want(t, 2, "data/one.txt")
+	batchbus(t, dir, nil, "diff", "results-a", "pictures").want(t, 2, "neither output.jsonl nor errors.jsonl")
 }
