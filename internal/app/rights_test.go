@@ -39,6 +39,10 @@ func permissionsOf(rights []app.Right, without string) *server.Permissions {
 func guarded(t *testing.T, without map[string]string) (url string) {
 	t.Helper()
 	users := []*server.User{{Username: "admin", Password: "p"}, {Username: "setup", Password: "p", Permissions: permissionsOf(app.SetupRights(), "")}}
+	users = append(users, &server.User{Username: "looker", Password: "p", Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{events.APISubject(events.APIJobsList), events.APISubject(events.APIBatchesList)}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+	}})
 	for _, name := range app.Names() {
 		users = append(users, &server.User{Username: name, Password: "p", Permissions: permissionsOf(app.Rights(name, false), without[name])})
 	}
@@ -128,6 +132,36 @@ func TestTheRightsOfTheServicesAreEnoughForARowsWholeWay(t *testing.T) {
 		ok(t, err)
 	}
 	askAll(wait, t, nc)
+	lookOnly(wait, t, host)
+}
+
+// lookOnly is somebody who may ask two endpoints of the control API, and nothing else.
+func lookOnly(ctx context.Context, t *testing.T, host string) {
+	t.Helper()
+	refused := make(chan error, 8)
+	nc, err := as("looker", host, func(err error) { refused <- err }).Dial("looker")
+	ok(t, err)
+	defer nc.Close()
+	for _, endpoint := range []string{events.APIJobsList, events.APIBatchesList} {
+		reply, err := nc.RequestWithContext(ctx, events.APISubject(endpoint), nil)
+		ok(t, err)
+		if code := reply.Header.Get("Nats-Service-Error-Code"); code != "" {
+			t.Errorf("%s: %s", endpoint, code)
+		}
+	}
+	for _, endpoint := range []string{
+		events.APIJobsOpen, events.APIJobsCancel, events.APIJobsForget, events.APIQueuesPut, events.APIQueuesPause, events.APIBatchesAbandon,
+	} {
+		ok(t, nc.PublishRequest(events.APISubject(endpoint), nc.NewRespInbox(), nil))
+		select {
+		case err := <-refused:
+			if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), events.APISubject(endpoint)) {
+				t.Errorf("%s: %v", endpoint, err)
+			}
+		case <-ctx.Done():
+			t.Errorf("%s: a looker is not refused", endpoint)
+		}
+	}
 }
 
 // askAll asks every endpoint of the control API, several times, so that replicas of both services answer.
@@ -151,6 +185,9 @@ func askAll(ctx context.Context, t *testing.T, nc *nats.Conn) {
 			{events.APIQueuesPut, `{"queue":"night","policy":{"window":"1h"}}`},
 			{events.APIQueuesGet, `{"queue":"night"}`},
 			{events.APIQueuesList, `{}`},
+			{events.APIQueuesPause, `{"queue":"night"}`},
+			{events.APIQueuesResume, `{"queue":"night"}`},
+			{events.APIBatchesList, `{}`},
 			{events.APIQueuesPut, `{"queue":"night","policy":{}}`},
 		} {
 			if code := call(c[0], c[1]); code != "" {
