@@ -23,8 +23,8 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 	b.Counts, b.Status, b.PolledAt = counts, remote.Status, &now
 	kinds := judgeDoubt(b, now, pace)
 	b.OutputFileID, b.ErrorFileID = keep(b.OutputFileID, remote.OutputFileID), keep(b.ErrorFileID, remote.ErrorFileID)
-	if !remote.ExpiresAt.IsZero() {
-		b.ExpiresAt = &remote.ExpiresAt
+	if end := windowEnd(b, &remote); !end.IsZero() {
+		b.ExpiresAt = &end
 	}
 	late := b.ExpiresAt != nil && now.After(*b.ExpiresAt)
 	if remote.Terminal() || late && !remote.Alive() {
@@ -45,6 +45,18 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 	next := now.Add(pace.Interval(b, now))
 	b.NextPollAt = &next
 	return kinds
+}
+
+// windowEnd is when b's window ends: as the provider says, or else as it was asked for, so that a batch is overdue some time at every provider.
+func windowEnd(b *events.Batch, remote *doubleword.Batch) time.Time {
+	if !remote.ExpiresAt.IsZero() || b.ExpiresAt != nil || b.SubmittedAt == nil {
+		return remote.ExpiresAt
+	}
+	window, err := time.ParseDuration(b.Window)
+	if err != nil || window <= 0 {
+		return time.Time{}
+	}
+	return b.SubmittedAt.Add(window)
 }
 
 // judgeDoubt ends the doubt about a batch for which the provider answers again, and that with its own key; but one that stands still in a

@@ -240,3 +240,17 @@ func TestTheLastErrorIsCutBetweenRunes(t *testing.T) {
 		}
 	}
 }
+
+func TestABatchWithoutAnEndOfItsWindowIsOverdueByTheOneThatItWasSentWith(t *testing.T) {
+	t.Parallel()
+	submitted := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	b := events.Batch{State: events.BatchSubmitted, GroupKey: events.GroupKey{Window: "1h"}, SinceAt: submitted, SubmittedAt: &submitted}
+	remote := doubleword.Batch{ID: "b", Status: doubleword.StatusInProgress, Counts: doubleword.Counts{Total: 2}}
+	pace := poller.Pace{Floor: time.Second, Ceiling: time.Minute, Patience: time.Minute, Stuck: time.Hour}
+	if kinds := poller.Decide(&b, remote, submitted.Add(59*time.Minute), pace); slices.Contains(kinds, events.BatchOverdue) {
+		t.Errorf("within its window: %v", kinds)
+	}
+	if kinds := poller.Decide(&b, remote, submitted.Add(61*time.Minute), pace); !slices.Contains(kinds, events.BatchOverdue) || !b.Overdue {
+		t.Errorf("past its window: %v", kinds)
+	}
+}

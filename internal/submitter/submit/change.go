@@ -91,8 +91,7 @@ func setHold(b *events.Batch, code, message string, at time.Time) {
 }
 
 // failed is a call that failed and can be repeated: again after a delay that grows, which the state tells, or the sweeper would not wait.
-// While a create is unanswered it tells new reasons only, since every change of it makes other processes wait anew. After many failures it
-// asks for attention.
+// While a create is unanswered it tells new reasons only, since every change of it makes other processes wait anew.
 func (d *drive) failed(ctx context.Context, why string, err error) (step, error) {
 	if ctx.Err() != nil {
 		return step{}, ctx.Err()
@@ -102,10 +101,7 @@ func (d *drive) failed(ctx context.Context, why string, err error) (step, error)
 	d.memory.restUntil = time.Now().Add(delay)
 	d.log.Warn().Err(err).Str("why", why).Dur("delay", delay).Msg("provider call failed")
 	next := step{delay: delay, why: why}
-	switch {
-	case d.memory.failures == alarmFailures:
-		return next, d.note(ctx, d.waiting(why, err, delay), events.BatchNeedsAttention)
-	case d.batch.Why != why || unsent(d.batch.State):
+	if d.batch.Why != why || unsent(d.batch.State) {
 		return next, d.note(ctx, d.waiting(why, err, delay))
 	}
 	return next, nil

@@ -10,16 +10,18 @@ import (
 
 // memory is what this process knows of one batch and its state does not hold. Times are monotonic.
 type memory struct {
-	busy      bool // a drive has it; guarded by memories.mu
-	revision  uint64
-	enteredAt time.Time // by the state itself: when it was entered. Revisions come again on a bus that was restored, this does not
-	seenAt    time.Time // when this process first saw the revision, or an earlier one that said the same
-	mine      bool      // this process made the change to the batch's present state
-	fence     fence
-	failures  int       // lists, reads, deletes and cancels that failed in a row
-	restUntil time.Time // what failed last is not repeated before
-	refusals  int       // uploads and creates that failed in a row
-	estimate  *events.Estimate
+	busy       bool // a drive has it; guarded by memories.mu
+	revision   uint64
+	enteredAt  time.Time // by the state itself: when it was entered. Revisions come again on a bus that was restored, this does not
+	seenAt     time.Time // when this process first saw the revision, or an earlier one that said the same
+	mine       bool      // this process made the change to the batch's present state
+	fence      fence
+	failures   int       // lists, reads, deletes and cancels that failed in a row
+	restUntil  time.Time // what failed last is not repeated before
+	refusals   int       // uploads and creates that failed in a row
+	waitsSince time.Time // when it began to wait on its way to the provider; zero: it does not, see alarm
+	alarmed    bool      // a person was asked to look at that
+	estimate   *events.Estimate
 }
 
 // fence is how far the owner of a fencing state has come.

@@ -22,7 +22,6 @@ const (
 	longestWait    = time.Hour
 	keyRefusals    = 6  // 401 may be the provider's own fault for a while: about 5 minutes
 	objectMisses   = 8  // an absent object may come: about 10 minutes
-	alarmFailures  = 10 // in a row: about 25 minutes
 	maxLineRefused = 20 // rows refused one by one in one line of follow-ups (design.md 5.4)
 )
 

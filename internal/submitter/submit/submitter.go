@@ -59,7 +59,11 @@ func (s *Submitter) drive(ctx context.Context, queue, job, n string) (step, erro
 		log: s.config.Log.With().Str("queue", queue).Str("job", job).Str("batch", n).Logger(),
 	}
 	defer func() { s.memories.give(key, d.over) }()
-	return d.run(ctx, queue, job, n)
+	next, err := d.run(ctx, queue, job, n)
+	if err == nil {
+		err = d.alarm(ctx, next)
+	}
+	return next, err
 }
 
 // drive is one call of [Submitter.Submit].

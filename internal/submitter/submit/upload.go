@@ -187,12 +187,7 @@ func (d *drive) notUploaded(ctx context.Context, err error) (step, error) {
 
 func (d *drive) uploadLater(ctx context.Context, v verdict, err error) (step, error) {
 	d.memory.refusals++
-	next := step{delay: v.delay, why: v.why}
-	var kinds []events.Kind
-	if d.memory.refusals == alarmFailures {
-		kinds = append(kinds, events.BatchNeedsAttention)
-	}
-	return next, d.note(ctx, d.waiting(v.why, err, v.delay), kinds...)
+	return step{delay: v.delay, why: v.why}, d.note(ctx, d.waiting(v.why, err, v.delay))
 }
 
 // dropFile deletes a file that only this process knows and that no POST has named. Failing costs nothing.
