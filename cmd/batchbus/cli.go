@@ -36,6 +36,7 @@ type commands struct {
 	Queues      queuesCommand      `cmd:"" help:"Look at the policies of queues, and change them."`
 	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
 	Deadletters deadlettersCommand `cmd:"" help:"Look at what was refused, publish it anew, delete it."`
+	Usage       usageCommand       `cmd:"" help:"Show what queues have spent and reserved, what their limits leave, and what batches saved."`
 	Forget      forgetCommand      `cmd:"" help:"Remove rows, results, dead letters and objects of a completed job."`
 	Prepare     prepareCommand     `cmd:"" help:"Write files of rows anew as plain JSONL, with members set or dropped, ids added and images put in."`
 	Stats       statsCommand       `cmd:"" help:"Count what files of rows hold: rows, models, sizes, estimated tokens, doubled ids, batches."`

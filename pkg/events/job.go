@@ -113,6 +113,8 @@ type Totals struct {
 	// Cost is the sum of the results' costs, in Currency: left out while no price is known.
 	Cost     Money  `json:"cost,omitzero"`
 	Currency string `json:"currency,omitempty"`
+	// Basis is what the costs rest on, "price_table", or "simulated" where nothing was paid; [MixedCurrencies] for both.
+	Basis string `json:"basis,omitempty"`
 	// Billed, of a completed job, is the sum of what the provider said that it billed for its batches. It can be more than Cost, for an answer
 	// that came behind another of its row is billed too; and less, where the provider did not say.
 	Billed Money `json:"billed,omitzero"`
@@ -129,7 +131,7 @@ func (t *Totals) Add(other Totals) {
 	t.Truncated += other.Truncated
 	t.Usage.Add(other.Usage)
 	t.Cost, t.Billed = t.Cost.Plus(other.Cost), t.Billed.Plus(other.Billed)
-	t.Currency = bothCurrencies(t.Currency, other.Currency)
+	t.Currency, t.Basis = bothCurrencies(t.Currency, other.Currency), bothCurrencies(t.Basis, other.Basis)
 }
 
 // Count adds one row of the given outcome.

@@ -112,11 +112,11 @@ func (t *Totals) CountResult(r *Result) {
 	}
 	t.Count(r.Outcome, r.Truncated, usage)
 	if r.Cost != nil {
-		t.Add(Totals{Cost: r.Cost.Money(), Currency: r.Cost.Currency})
+		t.Add(Totals{Cost: r.Cost.Money(), Currency: r.Cost.Currency, Basis: r.Cost.Basis})
 	}
 }
 
-// bothCurrencies is the currency of a sum of amounts in a and b.
+// bothCurrencies is the currency of a sum of amounts in a and b, and the basis of one on a and b.
 func bothCurrencies(a, b string) string {
 	switch {
 	case a == "" || a == b:
