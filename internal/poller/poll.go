@@ -35,9 +35,14 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 		service: s, provider: provider, key: key,
 		due: make(map[string]*jobs.Batch), later: make(map[string]*jobs.Batch), ours: make(map[string]bool),
 	}
-	if err := p.load(ctx, time.Now()); err != nil || len(p.due) == 0 {
+	now := time.Now()
+	if err := p.load(ctx, now); err != nil {
 		return err
 	}
+	if p.looksBack = !p.watchedFrom.IsZero() && s.lists.old(key, now); len(p.due) == 0 && !p.looksBack {
+		return nil
+	}
+	s.lists.read(key, now)
 	err := p.run(ctx)
 	p.store(ctx)
 	return errors.Join(append(p.faults, err)...)
@@ -45,14 +50,16 @@ func (s *Service) tick(ctx context.Context, subject string) error {
 
 // poll is one round of questions for one key.
 type poll struct {
-	service  *Service
-	provider Provider
-	key      string
-	due      map[string]*jobs.Batch // by provider batch id; shrinks as answers come
-	later    map[string]*jobs.Batch // those of the key that are not due
-	ours     map[string]bool        // the ids of all batches that are known and may be strange, see isStrange; true: it has ended here
-	decided  []decided              // not stored yet
-	faults   []error                // of single batches: they do not keep the others from being polled
+	service     *Service
+	provider    Provider
+	key         string
+	due         map[string]*jobs.Batch // by provider batch id; shrinks as answers come
+	later       map[string]*jobs.Batch // those of the key that are not due
+	ours        map[string]bool        // the ids of all batches that are known and may be strange, see isStrange; true: it has ended here
+	decided     []decided              // not stored yet
+	watchedFrom time.Time              // when the oldest of those was made that have ended lately, see isWatched; zero: there are none
+	looksBack   bool                   // the list is read as far as that
+	faults      []error                // of single batches: they do not keep the others from being polled
 }
 
 // load reads the submitted batches, those of the key whose time has come among them.
@@ -65,6 +72,10 @@ func (p *poll) load(ctx context.Context, now time.Time) error {
 			p.ours[b.ProviderBatchID] = b.State.Ended()
 		}
 		switch {
+		case b.Key == p.key && isWatched(&b.Batch, now):
+			if p.watchedFrom.IsZero() || b.SubmittedAt.Before(p.watchedFrom) {
+				p.watchedFrom = *b.SubmittedAt
+			}
 		case b.State != events.BatchSubmitted || b.Key != p.key:
 		case b.NextPollAt == nil || !b.NextPollAt.After(now):
 			p.due[b.ProviderBatchID] = &b
@@ -93,16 +104,19 @@ func (p *poll) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		shown++
-		if over := len(p.due) == 0 || remote.CreatedAt.Before(oldest) && !remote.CreatedAt.IsZero(); over && shown%listPage == 0 {
+		if over := len(p.due) == 0 && !p.looksBack || remote.CreatedAt.Before(oldest) && !remote.CreatedAt.IsZero(); over && shown%listPage == 0 {
 			break
 		}
 	}
 	return p.rest(ctx)
 }
 
-// oldest is the time before which no due batch can have been created.
+// oldest is the time before which no batch that is looked for can have been created.
 func (p *poll) oldest() time.Time {
 	oldest := time.Now()
+	if p.looksBack {
+		oldest = p.watchedFrom
+	}
 	for _, b := range p.due {
 		at := b.SinceAt
 		if b.SubmittedAt != nil {

@@ -76,6 +76,7 @@ type Service struct {
 	cfg   Config
 	pace  Pace
 	waits waits
+	lists lists
 }
 
 // New returns a poller, or what is missing in its configuration.

@@ -43,8 +43,8 @@ func TestALongBatchIsAskedForOftenWhenYoungAndSeldomWhenOld(t *testing.T) {
 		if j := w.job("long"); j.State != events.JobCompleted || w.results("long") != 10 {
 			w.t.Errorf("the job is %s with %d results", j.State, w.results("long"))
 		}
-		if idle := w.lists(2 * time.Hour); idle != 0 || len(w.sim.Ledger().Creates) != 1 {
-			w.t.Errorf("%d lists while there is no batch, %d creates in all", idle, len(w.sim.Ledger().Creates))
+		if idle := w.lists(2 * time.Hour); idle > 2 || len(w.sim.Ledger().Creates) != 1 {
+			w.t.Errorf("%d lists in two hours while there is no batch, %d creates in all", idle, len(w.sim.Ledger().Creates))
 		}
 	})
 }
