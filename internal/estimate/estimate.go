@@ -68,7 +68,7 @@ func (s *Sum) AddSum(other Sum) {
 }
 
 // Tokens are the tokens of all rows when each unbounded answer takes the assumed number of them.
-func (s Sum) Tokens(assumed int64) events.Usage {
+func (s *Sum) Tokens(assumed int64) events.Usage {
 	output := plus(s.Bounded, int64(events.Money(assumed).Times(s.Unbounded)))
 	return events.Usage{PromptTokens: s.Input, CompletionTokens: output, TotalTokens: plus(s.Input, output)}
 }

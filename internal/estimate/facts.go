@@ -23,8 +23,7 @@ func factsOf(body []byte) facts {
 	in := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	name := ""
 	for {
-		switch in.PeekKind() {
-		case '{', '}', '[', ']':
+		if bytes.IndexByte([]byte("{}[]"), byte(in.PeekKind())) >= 0 {
 			if _, err := in.ReadToken(); err != nil {
 				return f.counted()
 			}
@@ -51,9 +50,9 @@ func factsOf(body []byte) facts {
 const maxName = 64
 
 // counted is f with as many images as there are at least.
-func (f facts) counted() facts {
+func (f *facts) counted() facts {
 	f.images = max(f.addressed, f.embedded)
-	return f
+	return *f
 }
 
 // member takes note of a member of the body itself; the name is as it is written, with its quotes.

@@ -13,8 +13,12 @@ func checkBudget(l *events.Limits) (faults []error) {
 		field string
 		value int64
 	}{
-		{"job_money", int64(l.JobMoney)}, {"job_tokens", l.JobTokens}, {"queue_money", int64(l.QueueMoney)}, {"queue_tokens", l.QueueTokens},
-		{"day_money", int64(l.DayMoney)}, {"day_tokens", l.DayTokens},
+		{"job_money", int64(l.JobMoney)},
+		{"job_tokens", l.JobTokens},
+		{"queue_money", int64(l.QueueMoney)},
+		{"queue_tokens", l.QueueTokens},
+		{"day_money", int64(l.DayMoney)},
+		{"day_tokens", l.DayTokens},
 	} {
 		if limit.value < 0 {
 			faults = append(faults, fmt.Errorf("budget.%s: it is negative", limit.field))

@@ -111,8 +111,8 @@ func (r *Report) sumOf(b *events.Batch) Sum {
 	if b.Billed != nil {
 		s.Billed, s.Bills = *b.Billed, 1
 	}
-	if real := r.prices.Realtime(b.Model, &t.Usage); real != nil && t.Currency == real.Currency && t.Usage.TotalTokens > 0 {
-		s.Realtime, s.Compared = real.Money(), 1
+	if direct := r.prices.Realtime(b.Model, &t.Usage); direct != nil && t.Currency == direct.Currency && t.Usage.TotalTokens > 0 {
+		s.Realtime, s.Compared = direct.Money(), 1
 		s.Saved = s.Realtime.Plus(-t.Cost)
 	}
 	return s
