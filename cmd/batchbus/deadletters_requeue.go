@@ -12,6 +12,7 @@ import (
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/refused"
 	"github.com/batchbus/batchbus/internal/requeue"
+	"github.com/batchbus/batchbus/internal/rowfile"
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/jetstore"
 )
@@ -50,7 +51,7 @@ func (r *deadlettersRequeueCommand) run(ctx context.Context, env app.Env) (int, 
 		faults = append(faults, errors.New("--again publishes and pays rows a second time: name the new --job"))
 	}
 	if r.Edit != "" {
-		file, err := openRows(r.Edit) // it is read twice
+		file, err := rowfile.Open(r.Edit) // it is read twice
 		if err == nil {
 			_ = file.Close()
 		}

@@ -88,7 +88,7 @@ func openResults(ctx context.Context, env app.Env, path string) (set *resultdiff
 
 // resultFiles are the files of a folder with results, or the one that is named.
 func resultFiles(path string) (all []string, err error) {
-	if info, fault := os.Stat(path); fault != nil || !info.IsDir() {
+	if info, _ := os.Stat(path); info == nil || !info.IsDir() {
 		return []string{path}, nil // opening it says what is wrong
 	}
 	for _, name := range []string{"output.jsonl", "errors.jsonl", "output.jsonl.gz", "errors.jsonl.gz"} {

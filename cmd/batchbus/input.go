@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/batchbus/batchbus/internal/queues"
@@ -35,14 +34,14 @@ type rowFault struct {
 // shownFaults is how many bad rows are told of before the run; all of them are in the errors file after it.
 const shownFaults = 3
 
-// inspect reads a file once: what it holds, and whether it can be read at all. It streams.
-func inspect(path string, rules *rows.Rules) (input, error) {
+// inspect reads a file once: what it holds, and whether it can be read at all. It streams. The digest is of what a compressed file holds.
+func inspect(files *rowFiles, path string, rules *rows.Rules) (input, error) {
 	in := input{path: path}
-	file, err := openRows(path)
+	file, err := files.open(path)
 	if err != nil {
 		return in, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	sum := sha256.New()
 	in.bom, err = eachRow(io.TeeReader(file, sum), rules, func(line rows.Line, _ rows.Row, fault *rows.Fault) {
 		in.rows++
@@ -53,28 +52,10 @@ func inspect(path string, rules *rows.Rules) (input, error) {
 		}
 	})
 	if err != nil {
-		return in, fmt.Errorf("read %s: %w", path, err)
+		return in, hinted(fmt.Errorf("read %s: %w", path, err))
 	}
 	in.digest = hex.EncodeToString(sum.Sum(nil))
 	return in, nil
-}
-
-// openRows opens a file of rows. It must be a regular file: a run reads it twice, and opening a pipe without a writer never ends.
-func openRows(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("open rows: %w", err)
-	case info.IsDir():
-		return nil, fmt.Errorf("open rows %s: it is a directory: name the files in it", path)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("open rows %s: it is a pipe or a device, which can be read only once: save it to a file first", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open rows: %w", err)
-	}
-	return file, nil
 }
 
 // eachRow judges every row of r and reads r to its end; it tells whether r began with a byte order mark, which is left out. A line too long
@@ -127,12 +108,12 @@ func openCodes() []string {
 }
 
 // inspectAll looks at every file, and refuses a set without a single valid row, which is a [*noValidRowError] beside the inputs.
-func inspectAll(paths []string, rules *rowRules) ([]input, error) {
+func inspectAll(files *rowFiles, rules *rowRules) ([]input, error) {
 	var inputs []input
 	var faults []error
 	total, valid := 0, 0
-	for _, path := range paths {
-		in, err := inspect(path, rules)
+	for _, path := range files.paths {
+		in, err := inspect(files, path, rules)
 		inputs, faults = append(inputs, in), append(faults, err)
 		total, valid = total+in.rows, valid+in.valid
 	}
@@ -140,7 +121,7 @@ func inspectAll(paths []string, rules *rowRules) ([]input, error) {
 		return nil, err
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("%s: no rows: the input is empty", paths[0])
+		return nil, fmt.Errorf("%s: no rows: the input is empty", files.paths[0])
 	}
 	if valid == 0 {
 		return inputs, noValidRow(inputs, total)

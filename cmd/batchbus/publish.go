@@ -43,11 +43,11 @@ func (s *submission) publish(ctx context.Context, c *client.Client, job *events.
 }
 
 func (s *submission) publishFile(ctx context.Context, c *client.Client, i int, in input, published func(rows int)) (int, error) {
-	file, err := openRows(in.path)
+	file, err := s.files.open(in.path)
 	if err != nil {
 		return 0, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	return c.Publish(ctx, client.Input{
 		// The same file given twice is two inputs, whose rows are then duplicates of each other.
 		Queue: s.id.queue, Job: s.id.job, Rows: file, Digest: fmt.Sprintf("%d-%s", i, in.digest), Published: published,

@@ -22,11 +22,12 @@ func (r *runCommand) run(ctx context.Context, env app.Env) (int, error) {
 	local, faults := r.local(env, r.Data, r.storeFlags)
 	_, formatErr := formatOf(r.Format)
 	faults = append(faults, r.waitFlags.check(), flagError("--format", formatErr))
-	s, err := r.submission(env, local.ProviderName(), faults)
-	if err == nil {
-		err = checkOut(r.folder(s.id.job), s.id.job, &local.Simulate)
-	}
+	s, err := r.submission(ctx, env, local.ProviderName(), faults)
 	if err != nil {
+		return ended(ctx, env, app.ExitFault, err, nothingBegun)
+	}
+	defer s.close()
+	if err := checkOut(r.folder(s.id.job), s.id.job, &local.Simulate); err != nil {
 		return app.ExitFault, err
 	}
 	ctx, cancel := r.bound(ctx)

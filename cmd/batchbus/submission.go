@@ -19,7 +19,7 @@ import (
 
 // jobFlags are a job to be made of files.
 type jobFlags struct {
-	Files []string `arg:"" name:"file" help:"JSONL files of rows, one request a line."`
+	Files []string `arg:"" name:"file" help:"JSONL files of rows, one request a line; folders of them, patterns, or - for standard input."`
 
 	Job    string `help:"Name of the job. Default: a digest of the files and settings, so that the same command resumes."`
 	Queue  string `default:"default" help:"Queue that the job belongs to."`
@@ -34,6 +34,7 @@ type jobFlags struct {
 // submission is a job whose settings and inputs have been checked.
 type submission struct {
 	env         app.Env
+	files       *rowFiles
 	inputs      []input
 	rows        int
 	id          jobID
@@ -47,17 +48,37 @@ type submission struct {
 }
 
 // submission checks everything that can be checked before anything is published, and reports every fault, the caller's own included, at once.
-// A job that is given no name is named after what decides its answers, the provider among them.
-func (f *jobFlags) submission(env app.Env, provider string, faults []error) (*submission, error) {
+// A job that is given no name is named after what decides its answers, the provider among them. The caller closes the submission.
+func (f *jobFlags) submission(ctx context.Context, env app.Env, provider string, faults []error) (s *submission, err error) {
+	files, err := resolveFiles(ctx, env, f.Files)
+	if err == nil {
+		err = files.keepStdin(ctx)
+	}
+	if err == nil {
+		s, err = f.checked(env, files, provider, faults)
+	} else {
+		err = errors.Join(append(faults, err)...)
+	}
+	if err != nil {
+		files.close()
+	}
+	return s, err
+}
+
+// close forgets what was kept of standard input.
+func (s *submission) close() { s.files.close() }
+
+// checked is the submission of files.
+func (f *jobFlags) checked(env app.Env, files *rowFiles, provider string, faults []error) (*submission, error) {
 	s := &submission{
-		env: env, policy: events.DefaultPolicy(), description: f.Description, startedAt: time.Now(), fullTimeout: f.FullTimeout,
+		env: env, files: files, policy: events.DefaultPolicy(), description: f.Description, startedAt: time.Now(), fullTimeout: f.FullTimeout,
 	}
 	s.policy.DefaultModel = f.Model
 	faults = append(faults, f.check(&s.policy)...)
 	s.policy.Window = f.Window
 	options, err := f.fields()
 	s.options, faults = options, append(faults, err)
-	inputs, err := inspectAll(f.Files, s.rules(s.policy))
+	inputs, err := inspectAll(files, s.rules(s.policy))
 	if none, ok := errors.AsType[*noValidRowError](err); ok && none.open {
 		s.doubt, err = none, nil
 	}
@@ -154,11 +175,7 @@ func (s *submission) settleDoubt(ctx context.Context, c *client.Client) error {
 		return explain(err)
 	}
 	queue.Policy.DefaultModel = cmp.Or(s.policy.DefaultModel, queue.Policy.DefaultModel)
-	paths := make([]string, len(s.inputs))
-	for i := range s.inputs {
-		paths[i] = s.inputs[i].path
-	}
-	_, err = inspectAll(paths, s.rules(queue.Policy))
+	_, err = inspectAll(s.files, s.rules(queue.Policy))
 	return err
 }
 

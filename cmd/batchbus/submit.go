@@ -26,12 +26,15 @@ func (s *submitCommand) run(ctx context.Context, env app.Env) (int, error) {
 	if s.Data != "" {
 		provider, where, simulated = local.ProviderName(), "data in "+s.Data, &local.Simulate
 	}
-	job, err := s.submission(env, provider, faults)
-	if err == nil && s.Wait {
-		err = checkOut(s.folder(job.id.job), job.id.job, simulated)
-	}
+	job, err := s.submission(ctx, env, provider, faults)
 	if err != nil {
-		return app.ExitFault, err
+		return ended(ctx, env, app.ExitFault, err, nothingBegun)
+	}
+	defer job.close()
+	if s.Wait {
+		if err := checkOut(s.folder(job.id.job), job.id.job, simulated); err != nil {
+			return app.ExitFault, err
+		}
 	}
 	job.announce(where)
 	ctx, cancel := s.bound(ctx)

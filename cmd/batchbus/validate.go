@@ -11,7 +11,7 @@ import (
 )
 
 type validateCommand struct {
-	Files []string `arg:"" name:"file" help:"JSONL files of rows."`
+	Files []string `arg:"" name:"file" help:"JSONL files of rows, folders of them, patterns, or - for standard input."`
 	Model string   `help:"Model for rows that name none."`
 	JSON  bool     `name:"json" help:"Print one JSON object a finding, and one for the whole, on stdout."`
 }
@@ -19,18 +19,22 @@ type validateCommand struct {
 type rowRules = rows.Rules
 
 // run reports every bad or doubled row and every warning. A custom_id is doubled across all files: they would be one job.
-func (v *validateCommand) run(_ context.Context, env app.Env) (int, error) {
+func (v *validateCommand) run(ctx context.Context, env app.Env) (int, error) {
+	files, err := resolveFiles(ctx, env, v.Files)
+	if err != nil {
+		return app.ExitFault, err
+	}
 	policy := events.DefaultPolicy()
 	policy.DefaultModel = v.Model
 	check := checker{rules: rulesOf(&policy), seen: make(map[[16]byte]firstRow), groups: make(map[string]bool), report: newReporter(env, v.JSON)}
 	var faults []error
-	for _, path := range v.Files {
-		if err := check.file(path); err != nil {
+	for _, path := range files.paths {
+		if err := check.file(files, path); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return app.ExitFault, err
+		return ended(ctx, env, app.ExitFault, err, "Not all was read.")
 	}
 	if check.rows == 0 {
 		return app.ExitFault, fmt.Errorf("%s: no rows: the input is empty", v.Files[0])
@@ -75,18 +79,18 @@ type firstRow struct {
 	hash [16]byte
 }
 
-func (c *checker) file(path string) error {
-	file, err := openRows(path)
+func (c *checker) file(files *rowFiles, path string) error {
+	file, err := files.open(path)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	bom, err := eachRow(file, c.rules, func(line rows.Line, row rows.Row, fault *rows.Fault) { c.row(path, line, row, fault) })
 	if foreign, ok := errors.AsType[*rows.EncodingError](err); ok {
 		c.rows++ // how many there are nobody can tell
 		c.bad++
 		c.report.finding(finding{
-			File: path, Line: 1, Column: 1, Code: rows.CodeUTF16, Message: "the text is " + foreign.Encoding + ", not UTF-8", Hint: "save the file as UTF-8",
+			File: path, Line: 1, Column: 1, Code: rows.CodeUTF16, Message: "the text is " + foreign.Encoding + ", not UTF-8", Hint: "save the file as UTF-8, or make it so by `batchbus prepare`",
 		})
 		return nil
 	}

@@ -1,16 +1,15 @@
 package requeue
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"github.com/batchbus/batchbus/internal/refused"
+	"github.com/batchbus/batchbus/internal/rowfile"
 	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/rows"
 )
@@ -73,13 +72,13 @@ func rowsOf(e *refused.Entry, yield func(Row, error) bool) (more bool) {
 func File(path string, sources map[[16]byte][16]byte) Rows {
 	return func(ctx context.Context) iter.Seq2[Row, error] {
 		return func(yield func(Row, error) bool) {
-			file, err := os.Open(path)
+			file, err := rowfile.Open(path)
 			if err != nil {
 				yield(Row{}, fmt.Errorf("open corrected rows: %w", err))
 				return
 			}
-			defer file.Close()
-			f := corrected{reader: rows.NewReader(bufio.NewReaderSize(file, 1<<20), client.MaxLineBytes), path: path, sources: sources}
+			defer func() { _ = file.Close() }() // it was only read
+			f := corrected{reader: rows.NewReader(file, client.MaxLineBytes), path: path, sources: sources}
 			for ctx.Err() == nil {
 				row, err := f.next()
 				if errors.Is(err, io.EOF) {

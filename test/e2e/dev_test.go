@@ -148,7 +148,7 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsDone(t *testing.T) {
 		"a resume of nothing":       {[]string{"resume"}, []string{"--queue"}},
 		"a batch to resume":         {[]string{"resume", "--queue", "default", "--batch", "1"}, []string{"--batch"}},
 		"two ways to resume":        {[]string{"resume", "x", "--batch", "1", "--code", "refused"}, []string{"exclude each other"}},
-		"a submission without rows": {[]string{"submit", dir}, []string{"is a directory"}},
+		"a submission without rows": {[]string{"submit", dir}, []string{"no files of rows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func fileFolder(t *testing.T) string {
 	dir := t.TempDir()
 	var all []string
 	for i := range 6 {
-		all = append(all, fmt.Sprintf(`{"custom_id":"r%d","method":"POST","url":"/v1/chat/completions","body":{"model":"model-%d","max_tokens":64,"user":"é\u2028","messages":[]}}`, i, i%2))
+		all = append(all, fmt.Sprintf(`{"custom_id":"r%d","method":"POST","url":"/v1/chat/completions","body":{"model":"model-%d","max_tokens":64,"user":"é\u2028","messages":[{"role":"user","content":"Hello"}]}}`, i, i%2))
 	}
 	pretty := strings.ReplaceAll(all[0], `,"`, ",\n  \"")
 	write := func(name, content string) { writeFile(t, filepath.Join(dir, name), content) }
@@ -34,7 +34,7 @@ func fileFolder(t *testing.T) string {
 	write("export.json", "["+strings.Join(all, ",\n")+"]")
 	write("noids.jsonl", strings.ReplaceAll(strings.Join(all, "\n"), `"custom_id":`, `"id":`))
 	write("broken.jsonl", all[0]+"\n{oops\n"+all[1]+"\n")
-	write("images.jsonl", strings.Replace(all[0], `"messages":[]`, `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"a.png"}}]}]`, 1))
+	write("images.jsonl", strings.Replace(all[0], `"content":"Hello"`, `"content":[{"type":"image_url","image_url":{"url":"a.png"}}]`, 1))
 	var wide bytes.Buffer
 	for _, u := range utf16.Encode([]rune("\ufeff" + strings.Join(all, "\r\n"))) {
 		wide.Write([]byte{byte(u), byte(u >> 8)})

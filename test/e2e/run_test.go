@@ -109,7 +109,9 @@ func TestBadInputHasOneClearMessageAndExitCode2(t *testing.T) {
 	}{
 		"an empty file":          {[]string{"run", empty}, []string{"no rows"}},
 		"a missing file":         {[]string{"run", filepath.Join(dir, "absent.jsonl")}, []string{"no such file"}},
-		"a directory":            {[]string{"run", dir}, []string{"is a directory"}},
+		"a folder without rows":  {[]string{"run", t.TempDir()}, []string{"no files of rows in folder"}},
+		"nothing for a pattern":  {[]string{"run", filepath.Join(dir, "*.csv")}, []string{"no files of rows match"}},
+		"nothing from a pipe":    {[]string{"run", "-"}, []string{"no rows"}},
 		"no valid row":           {[]string{"run", bad}, []string{"no valid row among 2", "bad.jsonl:1"}},
 		"a pretty-printed file":  {[]string{"run", pretty}, []string{"no valid row", "prepare"}},
 		"another encoding":       {[]string{"run", utf16}, []string{"UTF-16"}},
