@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/batchbus/batchbus/pkg/events"
 	"github.com/batchbus/batchbus/pkg/rows"
 )
@@ -105,11 +107,8 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request, maxRowBytes i
 // take judges the body and makes a row's of it: without what asks for a stream, and on one line.
 func (q *request) take(body []byte, rules *rows.Rules) *fault {
 	o, err := readObject(body)
-	if errors.Is(err, errNoObject) && len(bytes.TrimSpace(body)) > 0 && isJSON(body) {
-		return refused(rows.CodeNotAnObject, errNoObject.Error())
-	}
 	if err != nil {
-		return refused(rows.CodeInvalidJSON, "the body is not JSON: "+placeOf(body, err))
+		return refusedText(body, err)
 	}
 	if q.streams = canStream(q.url) && string(o.value("stream")) == "true"; q.streams {
 		q.usage = wantsUsage(o.value("stream_options"))
@@ -134,10 +133,22 @@ func unstreamed(body []byte) ([]byte, error) {
 	return body, err
 }
 
-// isJSON tells whether a text that is no object begins like another value.
-func isJSON(body []byte) bool {
-	_, err := readObject(append(append([]byte(`{"x":`), body...), '}'))
-	return err == nil
+// refusedText is the fault of a body that is no JSON object: what a row's would be, with the place in the body.
+func refusedText(body []byte, err error) *fault {
+	code, message := rows.CodeInvalidJSON, "the body is not JSON"
+	line := bytes.TrimSpace(body)
+	if _, bad := rows.Parse(append(append(rowHead("x", urlChat), line...), '}'), nil); bad != nil && !bytes.ContainsRune(line, '\n') {
+		code, message = bad.Code, bad.Message
+	}
+	if code == rows.CodeBodyNotObject || errors.Is(err, errNoObject) && len(line) > 0 && isValue(line) {
+		return refused(rows.CodeNotAnObject, errNoObject.Error())
+	}
+	return refused(code, message+": "+placeOf(body, err))
+}
+
+// isValue tells whether a text is JSON, whatever kind.
+func isValue(text []byte) bool {
+	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true))
 }
 
 func wantsUsage(options []byte) bool {

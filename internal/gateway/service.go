@@ -94,14 +94,15 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, url string, run 
 	x := &exchange{s: s, r: r, out: &answer{w: w, url: url, timeout: s.cfg.BodyTimeout}, unread: func() {}}
 	ended := s.cfg.Metrics.begun(url)
 	defer func() { ended(x.out.status) }()
-	defer s.calls.Add(-1)
 	if s.calls.Add(1) > int64(s.cfg.MaxCalls) {
+		s.calls.Add(-1)
 		x.out.fault(&fault{
 			status: http.StatusTooManyRequests, code: "too_many_calls", retryAfter: retryPause,
 			message: fmt.Sprintf("the gateway holds %d open calls, its limit", s.cfg.MaxCalls),
 		})
 		return
 	}
+	defer s.calls.Add(-1)
 	if f := run(x, url); f != nil {
 		x.out.fault(f)
 	}
