@@ -89,7 +89,7 @@ func (t *Table) add(e *entry) error {
 	return nil
 }
 
-// Simulated is the table of the simulator, which has one price for every model (its cost.go) and bills nobody: costs by it say so in their
+// Simulated is the table of the simulator, which has one price for every model that it is told no other of (its price.go) and bills nobody: costs by it say so in their
 // basis.
 func Simulated() *Table {
 	return &Table{currency: "USD", basis: "simulated", prices: map[entryKey]price{

@@ -2,11 +2,14 @@ package timewarp_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/batchbus/batchbus/internal/audit"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/pkg/doubleword"
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -87,15 +90,41 @@ func (d *day) readResults(name string) map[string]events.Result {
 	return all
 }
 
-// costOf is what results cost by the prices of a token, five and twenty hundredths of a millionth; what each of them says must be its part.
+// dayPrices are what the two models of the day cost, each with digits of its own: a cost by the other's price, or rounded, shows.
+func dayPrices() map[string]simulator.Price {
+	return map[string]simulator.Price{"m-0": {Input: 50_000, Output: 200_000}, "m-1": {Input: 70_001, Output: 300_007}}
+}
+
+// dayTable is the same as the services are told it.
+func dayTable(t *testing.T) *prices.Table {
+	t.Helper()
+	table, err := prices.Parse([]byte(`[{"model":"m-0","input_per_million":"0.05","output_per_million":"0.20","currency":"USD"},
+		{"model":"m-1","input_per_million":"0.070001","output_per_million":"0.300007","currency":"USD"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// modelOf is the model of a row, as publishModels chooses it.
+func modelOf(d *day, id string) string {
+	d.t.Helper()
+	n, err := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return fmt.Sprintf("m-%d", n%2)
+}
+
+// costOf is what results cost by the prices of their models; what each of them says must be its part.
 func costOf(d *day, results map[string]events.Result) (sum events.Money) {
 	d.t.Helper()
-	const input, output = 5 * events.MoneyUnit / 100 / 1e6, 20 * events.MoneyUnit / 100 / 1e6
 	for id, r := range results {
 		if r.Usage == nil {
 			continue
 		}
-		cost := input.Times(r.Usage.PromptTokens).Plus(output.Times(r.Usage.CompletionTokens))
+		p := dayPrices()[modelOf(d, id)]
+		cost := events.Money(p.Input).Times(r.Usage.PromptTokens).Plus(events.Money(p.Output).Times(r.Usage.CompletionTokens))
 		if r.Cost == nil || r.Cost.Amount != cost.String() {
 			d.t.Errorf("%s cost %+v, want %s", id, r.Cost, cost)
 		}

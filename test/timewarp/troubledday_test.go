@@ -47,8 +47,8 @@ func replicasOf(seed uint64) int {
 	return 1
 }
 
-// pollingSeldom is for a world whose clock has a long way to go: asking the provider is most of what a day costs.
-func pollingSeldom(w *world) { w.pollFloor = 3 * time.Minute }
+// pollingSeldom is for a world whose clock has a long way to go: asking the provider is most of what a day costs. Its models have prices of their own.
+func pollingSeldom(w *world) { w.pollFloor, w.prices = 3*time.Minute, dayTable(w.t) }
 
 func daySeeds(t *testing.T) (seeds []uint64) {
 	t.Helper()

@@ -17,7 +17,7 @@ const (
 func troubledProvider(seed uint64) simulator.Config {
 	return simulator.Config{
 		Seed: seed, Latency: 10 * time.Minute, RowsPerSecond: 1.0 / 60, FailureRate: 0.03, Faults: troubles(seed),
-		Windows: []string{window, "1h"},
+		Windows: []string{window, "1h"}, Prices: dayPrices(),
 	}
 }
 

@@ -34,6 +34,7 @@ type world struct {
 	// sweepInterval is that of all services.
 	sweepInterval time.Duration
 	pollFloor     time.Duration // 0: the default
+	prices        *prices.Table // nil: the simulator's one price
 	stop          func()        // ends the services that run and waits for them
 }
 
@@ -99,7 +100,7 @@ func (w *world) options() app.Options {
 		Transport: w.way,
 		Topology:  jetstore.Settings{KeepSizes: true},
 		Settings:  settings,
-		Prices:    prices.Simulated(),
+		Prices:    cmp.Or(w.prices, prices.Simulated()),
 		Log:       zerolog.Nop(),
 	}
 }

@@ -41,6 +41,8 @@ type Config struct {
 	FailureRate float64
 	// Windows are the accepted completion windows, Go durations as text. Empty: 24h and 1h.
 	Windows []string
+	// Prices are what models cost, by name. Every other one costs USD 0.05 for a million tokens of input and 0.20 of output.
+	Prices map[string]Price
 	// SweepInterval is how long after its last row a batch that nobody reads by id shows "finalizing";
 	// 0 means the source's 10 seconds.
 	SweepInterval time.Duration
@@ -77,6 +79,9 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) check() error {
+	if err := c.checkPrices(); err != nil {
+		return err
+	}
 	for _, w := range c.Windows {
 		if _, err := time.ParseDuration(w); err != nil {
 			return fmt.Errorf("parse completion window %q: %w", w, err)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -19,18 +18,8 @@ type batchAnalytics struct {
 	AvgDurationMs         float64 `json:"avg_duration_ms"`
 	TotalCost             string  `json:"total_cost"`
 	TotalListCost         string  `json:"total_list_cost"`
-}
 
-// Prices of every simulated model in USD per million tokens: those of Qwen/Qwen3-VL-30B in the price list
-// (contract, 10), which is as undated as they are. One token costs that many millionths of a dollar.
-const (
-	inputPrice  = 0.05
-	outputPrice = 0.20
-)
-
-func cost(prompt, completion int) string {
-	usd := (float64(prompt)*inputPrice + float64(completion)*outputPrice) / 1e6
-	return strconv.FormatFloat(usd, 'f', 9, 64)
+	cost int64 // in 1e-12 of a dollar
 }
 
 type costShare struct {
@@ -66,25 +55,27 @@ func (s *Simulator) costEstimate(w http.ResponseWriter, r *http.Request, _ call)
 	if !ok {
 		return notFound("File", id)
 	}
-	return replyJSON(w, http.StatusOK, estimate(f.fileOpened))
+	return replyJSON(w, http.StatusOK, s.cfg.estimate(f.fileOpened))
 }
 
-func estimate(f fileOpened) costReply {
-	out := costReply{FileID: f.ID, TotalRequests: f.Rows, Models: []costShare{}}
+func (c *Config) estimate(f fileOpened) costReply {
+	out, total := costReply{FileID: f.ID, TotalRequests: f.Rows, Models: []costShare{}}, int64(0)
 	for model, share := range f.Models {
 		in := share.BodyBytes / 4
 		gen := in * 11 / 10
 		if share.Embedding > 0 {
 			gen = int64(share.Rows)
 		}
+		amount := c.priceOf(model).of(in, gen)
+		total += amount
 		out.InputTokens += in
 		out.OutputTokens += gen
 		out.Models = append(out.Models, costShare{
-			Model: model, RequestCount: share.Rows, InputTokens: in, OutputTokens: gen, Cost: cost(int(in), int(gen)),
+			Model: model, RequestCount: share.Rows, InputTokens: in, OutputTokens: gen, Cost: dollars(amount),
 		})
 	}
 	slices.SortFunc(out.Models, func(a, b costShare) int { return strings.Compare(a.Model, b.Model) })
-	out.Cost = cost(int(out.InputTokens), int(out.OutputTokens))
+	out.Cost = dollars(total)
 	return out
 }
 
@@ -124,7 +115,7 @@ func (s *Simulator) analytics(b *batch) (*batchAnalytics, error) {
 		}
 	}
 	out.TotalTokens = out.TotalPromptTokens + out.TotalCompletionTokens
-	out.TotalCost = cost(out.TotalPromptTokens, out.TotalCompletionTokens)
+	out.TotalCost = dollars(out.cost)
 	out.TotalListCost = out.TotalCost
 	return out, nil
 }
@@ -141,18 +132,24 @@ func (s *Simulator) sumUsage(seed uint64, from *rowIndex, rows []uint32, odd map
 		if err != nil {
 			return err
 		}
-		buf = s.appendAnswer(buf[:0], seed, parseRow(line), odd[n])
+		r := parseRow(line)
+		buf = s.appendAnswer(buf[:0], seed, r, odd[n])
 		usage := lastUsage(buf)
-		for _, key := range []string{"prompt_tokens", "input_tokens"} {
-			f, _ := number(lookup(usage, key))
-			out.TotalPromptTokens += int(f)
-		}
-		for _, key := range []string{"completion_tokens", "output_tokens"} {
-			f, _ := number(lookup(usage, key))
-			out.TotalCompletionTokens += int(f)
-		}
+		prompt, completion := usedTokens(usage, "prompt_tokens", "input_tokens"), usedTokens(usage, "completion_tokens", "output_tokens")
+		out.TotalPromptTokens += int(prompt)
+		out.TotalCompletionTokens += int(completion)
+		out.cost += s.cfg.priceOf(string(unquote(lookup(r.body, "model")))).of(prompt, completion)
 	}
 	return nil
+}
+
+// usedTokens is the number that a usage names by one of the keys.
+func usedTokens(usage []byte, keys ...string) (sum int64) {
+	for _, key := range keys {
+		f, _ := number(lookup(usage, key))
+		sum += int64(f)
+	}
+	return sum
 }
 
 // lastUsage finds the usage object, which sorts last in every shape.

@@ -34,7 +34,7 @@
 //
 // # What it leaves out
 //
-// All keys are one account: no organisations, roles, balances or prices of its own. Image inputs are not fetched.
+// All keys are one account: no organisations, roles or balances. Image inputs are not fetched.
 // "stream":true is ignored on every url. Error texts agree with the contract where it quotes them and are plausible
 // elsewhere. No webhooks.
 //
