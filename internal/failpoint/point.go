@@ -104,6 +104,7 @@ func subjectNames() []prefixName {
 		{jetstore.KeySubject("budget."), "budget"},
 		{jetstore.KeySubject("bus"), "bus_id"},
 		{jetstore.QueueSubject(""), "queue"},
+		{jetstore.CallSubject(""), "call"},
 		{"$O." + jetstore.BucketObjects + ".C.", "object_chunk"},
 		{"$O." + jetstore.BucketObjects + ".M.", "object"},
 	}
@@ -113,7 +114,7 @@ func subjectNames() []prefixName {
 func ofRequest(service string, r *http.Request) Point {
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	for i, segment := range segments {
-		if segment == "files" || segment == "batches" {
+		if segment == "files" || segment == "batches" || segment == "models" {
 			return Point(service + ".call." + callName(r.Method, segments[i:]))
 		}
 	}

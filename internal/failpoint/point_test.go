@@ -63,7 +63,7 @@ func TestEveryCallOfTheProviderHasTheNameOfItsKind(t *testing.T) {
 		"GET /v1/batches/b":         "get_batch",
 		"POST /v1/batches/b/cancel": "cancel_batch",
 		"GET /v1/batches/b/results": "read_results",
-		"GET /v1/models":            "other",
+		"GET /v1/models":            "list_models", "GET /v1/else": "other",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, nil)

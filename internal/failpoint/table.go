@@ -11,9 +11,9 @@ type Entry struct {
 	Repair string
 }
 
-// Table is every point of the four services. docs/failure-model.md shows it; a contract test compares the two.
+// Table is every point of the four services and of the gateway. docs/failure-model.md shows it; a contract test compares the two.
 func Table() []Entry {
-	return slices.Concat(ingestTable(), plannerTable(), submitterTable(), pollerTable(), collectorTable(), apiTable(), keeperTable())
+	return slices.Concat(ingestTable(), plannerTable(), submitterTable(), pollerTable(), collectorTable(), apiTable(), keeperTable(), gatewayTable())
 }
 
 // Known tells whether the table has a point.
@@ -176,5 +176,18 @@ func collectorTable() []Entry {
 		{"collector.commit.batch.resumed", "the end of a hold", "the cause is found to be gone again"},
 		{"collector.commit.batch.settled", "batch, cursor, job, follow-ups and, under a limit, what was used, all at once", sweepReads + ", and the settlement is made once: every state in it has an expected revision"},
 		{"collector.commit.job.completed", "the job's end with its totals", recomputed},
+	}
+}
+
+// gatewayTable is about the gateway. Whoever calls and hears nothing calls again, by the same key or with the same bytes, and meets the record.
+func gatewayTable() []Entry {
+	const calledAgain = "whoever called calls again, meets the record"
+	return []Entry{
+		{"gateway.commit.bus_id", "the bus' own name", madeOnce},
+		{"gateway.commit.call", "the record of a call, with the job that its row belongs to; or the note that it was answered", calledAgain + " and its row is published, in that job; when the note is lost, the next equal call is given the same answer"},
+		{"gateway.publish.requests", "a call's row, which names its job", calledAgain + " and the row is published again: the planner knows it by its source"},
+		{"gateway.publish.object_chunk", chunks, calledAgain + " and a new object is stored; the keeper deletes the chunks after a day"},
+		{"gateway.publish.object", "a big row that no request names yet", calledAgain + " and a new object is stored; the keeper deletes this one after a day"},
+		{"gateway.call.list_models", readOnly, "whoever asked asks again"},
 	}
 }

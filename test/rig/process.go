@@ -17,6 +17,8 @@ type Process struct {
 	Name string
 	// Admin is the address of a service's /livez, /readyz and /metrics; empty for other programs.
 	Admin string
+	// URL is a gateway's base URL; empty for other programs.
+	URL string
 	// Peak is the most resident memory in bytes of all lives, as far as Measure, Kill and Stop saw it; 0 where it cannot be known.
 	Peak int64
 

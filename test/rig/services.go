@@ -80,7 +80,7 @@ func (d *Deployment) serve(name string, replica int, admin string) *Process {
 	if d.shape.Ways != nil {
 		ways = d.shape.Ways(name, replica, d.Direct)
 	}
-	flags := []string{"--nats=" + ways.NATS, "--setup", "--admin=" + admin, "--log-level=warn", "--provider-url=" + ways.Provider + "/v1"}
+	flags := []string{"--nats=" + ways.NATS, "--admin=" + admin, "--log-level=warn", "--provider-url=" + ways.Provider + "/v1"}
 	env := append([]string{"DOUBLEWORD_API_KEY=" + APIKey}, d.trust...)
 	if d.shape.EnvAlways != nil {
 		env = append(env, d.shape.EnvAlways(name, replica)...)
@@ -89,10 +89,19 @@ func (d *Deployment) serve(name string, replica int, admin string) *Process {
 	if d.shape.Env != nil {
 		first = d.shape.Env(name, replica)
 	}
-	p := launch(d.t, name, env, first, slices.Concat(flags, quick(), d.shape.Services)...)
+	if name == Gateway {
+		listen := FreeAddress(d.t)
+		p := launch(d.t, "batchbus", env, first, slices.Concat([]string{"gateway", "--listen=" + listen}, flags)...)
+		p.Admin, p.URL = admin, "http://"+listen+"/v1"
+		return p
+	}
+	p := launch(d.t, name, env, first, slices.Concat(flags, []string{"--setup"}, quick(), d.shape.Services)...)
 	p.Admin = admin
 	return p
 }
+
+// Gateway is a service that only [Deployment.Add] starts.
+const Gateway = "gateway"
 
 // KillAndRestart ends the first replica of a service in the middle of what it does and starts it again.
 func (d *Deployment) KillAndRestart(name string) {
