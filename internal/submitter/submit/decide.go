@@ -26,6 +26,7 @@ const (
 	puzzle                   // wait until the job is planned: the provider has a batch of it that nothing explains
 	recreate                 // upload anew, win creating, then POST
 	endCancelled             // answer all rows as cancelled
+	giveWay                  // say that a batch of a higher priority waits for the place that it would take
 	awaitQueue               // say that the queue is held: nothing of it is sent
 	leaveFence               // the same after a fence that is proven: whoever goes on need not fence again
 	cancelRemote             // ask the provider to stop
@@ -61,6 +62,7 @@ type view struct {
 	cancelled bool // its job's cancellation is wanted
 	paused    bool // its job is held
 	queueHeld bool // its queue is, for its key
+	outranked bool // a batch of a higher priority waits for the next place
 	spending  spending
 	key       bool // its API key is configured
 	can       doubleword.Capabilities
@@ -131,6 +133,9 @@ func decideUnsent(v *view) action {
 		}
 		if delay := v.untilNextTry(); delay > 0 {
 			return action{kind: wait, delay: delay}
+		}
+		if v.outranked {
+			return action{kind: giveWay}
 		}
 		if over, ok := decideSpending(v); ok {
 			return over

@@ -25,9 +25,9 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 	case look:
 		return d.look(ctx)
 	case upload:
-		return d.upload(ctx)
+		return d.sendable(ctx, d.upload)
 	case create:
-		return d.create(ctx, d.batch.FileID)
+		return d.sendable(ctx, func(ctx context.Context) (step, error) { return d.create(ctx, d.batch.FileID) })
 	case adopt:
 		return d.adopt(ctx, a)
 	case startFence:
@@ -46,8 +46,18 @@ func (d *drive) do(ctx context.Context, a action) (step, error) {
 		return d.endCancelled(ctx)
 	case cancelRemote:
 		return d.cancelRemote(ctx)
+	default:
+		return d.doWait(ctx, a)
+	}
+}
+
+// doWait carries out what keeps a batch from being sent for now, and what has to be known for that.
+func (d *drive) doWait(ctx context.Context, a action) (step, error) {
+	switch a.kind {
 	case awaitQueue:
 		return d.awaitQueue(ctx)
+	case giveWay:
+		return d.giveWay(ctx)
 	case leaveFence:
 		return step{}, d.leaveFence(ctx)
 	case estimateRows:

@@ -13,6 +13,8 @@ type openJobs map[string]*openJob
 type openJob struct {
 	queue, name string
 	cancelled   bool
+	held        bool // nothing of it is sent
+	priority    int
 	planned     bool       // fully
 	running     bool       // has a batch that has not ended
 	spends      events.Job // what of the job's state its limits of spending depend on
@@ -27,6 +29,7 @@ func (s *Submitter) openJobs(ctx context.Context) (openJobs, error) {
 		if j.State != events.JobCompleted {
 			open[events.JobKey(j.Queue, j.Name())] = &openJob{
 				queue: j.Queue, name: j.Name(), cancelled: j.CancelWanted != nil, planned: j.State == events.JobPlanned,
+				held: j.Hold != nil, priority: j.Policy.Priority,
 				spends: events.Job{Policy: events.Policy{Budget: j.Policy.Budget}, Allowed: j.Allowed, Spending: j.Spending},
 			}
 		}

@@ -121,7 +121,12 @@ func (s *Submitter) heldQueues(ctx context.Context) (heldQueues, error) {
 
 // keep reports whether a batch waits for its queue and says so: there is nothing to do for it.
 func (h heldQueues) keep(b *events.Batch) bool {
+	return h.stop(b) && unsent(b.State) && b.Why == events.WhyQueueHeld
+}
+
+// stop reports whether nothing of the batch's queue is sent with its key.
+func (h heldQueues) stop(b *events.Batch) bool {
 	budget := h[b.Queue]
 	_, held := budget.Stops(b.Key)
-	return held && unsent(b.State) && b.Why == events.WhyQueueHeld
+	return held
 }

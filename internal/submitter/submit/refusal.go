@@ -123,13 +123,13 @@ func judgeQuota(err error, refusal doubleword.Refusal) verdict {
 	}
 	switch {
 	case refusal == doubleword.RefusedUploadSlots:
-		return verdict{cure: cureRetry, why: "upload_slots", delay: bounded(max(asked, slotWait))}
+		return verdict{cure: cureRetry, why: whySlots, delay: bounded(max(asked, slotWait))}
 	case refusal == doubleword.RefusedCapacity:
-		return verdict{cure: cureRetry, why: "capacity", delay: bounded(max(asked, capacityWait))}
+		return verdict{cure: cureRetry, why: whyCapacity, delay: bounded(max(asked, capacityWait))}
 	case refusal == doubleword.RefusedUnverifiedQuota:
 		return verdict{cure: cureRetry, why: whyQuota, delay: bounded(max(asked, quotaWait))}
 	case ok && e.Status == http.StatusTooManyRequests:
-		return verdict{cure: cureRetry, why: "too_many_requests", delay: bounded(max(asked, slotWait))}
+		return verdict{cure: cureRetry, why: whyTooMany, delay: bounded(max(asked, slotWait))}
 	}
 	return verdict{cure: cureHold, code: events.HoldRefused}
 }

@@ -26,6 +26,8 @@ type Submitter struct {
 	patience patience
 	memories *memories
 	limits   *limits
+	places   *places
+	capacity *capacity
 }
 
 // New returns a submitter; an error names what the configuration lacks. It does no I/O.
@@ -34,7 +36,7 @@ func New(config Config) (*Submitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Submitter{config: config, patience: config.patience(), memories: newMemories(), limits: newLimits()}, nil
+	return &Submitter{config: config, patience: config.patience(), memories: newMemories(), limits: newLimits(), places: &places{}, capacity: newCapacity()}, nil
 }
 
 // Submit drives one batch as far as it goes now. nil: it is submitted, ended or held. An error of [jetstore.Later]: it has to wait. Other
@@ -146,7 +148,7 @@ func (d *drive) read(ctx context.Context, queue, job, n string) (step, error) {
 func (d *drive) view() *view {
 	v := &view{
 		batch: &d.batch.Batch, path: Path(d.config.BusID, &d.batch.Batch), now: time.Now(), cancelled: d.job.CancelWanted != nil, paused: d.job.Hold != nil,
-		queueHeld: d.queueHeld(), spending: d.spending, key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
+		queueHeld: d.queueHeld(), outranked: d.places.outranked(&d.batch.Batch, d.job.Policy.Priority), spending: d.spending, key: d.key, patience: d.patience, memory: *d.memory, listed: d.listed, listing: d.listing,
 		unexplained: d.strange, planned: d.job.State != events.JobOpen,
 	}
 	if d.key {

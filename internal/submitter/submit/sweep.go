@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/obs"
 	"github.com/batchbus/batchbus/pkg/events"
 )
@@ -75,7 +76,7 @@ func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues, lim
 	var (
 		now   = time.Now()
 		known = make(map[string]struct{})
-		due   []name
+		ranks ranking
 	)
 	for b, err := range s.config.Jobs.AllBatches(ctx) {
 		if err != nil {
@@ -83,26 +84,35 @@ func (s *Submitter) due(ctx context.Context, open openJobs, held heldQueues, lim
 		}
 		open.saw(&b)
 		cancelled := open.cancelled(&b)
+		priority := open.priority(&b)
+		if !cancelled && !held.stop(&b.Batch) && !open.held(&b) {
+			ranks.saw(&b.Batch, priority, now, 2*s.config.SweepInterval)
+		}
 		if waits(&b.Batch) || cancelled || b.Wish != nil {
 			known[b.StateKey()] = struct{}{}
 		}
-		if !cancelled && b.Wish == nil && (held.keep(&b.Batch) || s.memories.resting(b.StateKey(), now)) {
-			continue
-		}
-		if isBudgetHold(b.Hold) && unsent(b.State) && !cancelled && b.Wish == nil {
-			if over, err := limits.keep(ctx, &b.Batch); err != nil {
-				return nil, err
-			} else if !over {
-				due = append(due, name{b.Queue, b.Job, b.N})
-			}
-			continue
-		}
-		if isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()) {
-			due = append(due, name{b.Queue, b.Job, b.N})
+		if steps, err := s.hasStep(ctx, &b, cancelled, held, limits); err != nil {
+			return nil, err
+		} else if steps {
+			ranks.add(&b.Batch, priority, cancelled)
 		}
 	}
 	s.memories.keep(known)
-	return due, nil
+	return ranks.due(s.places), nil
+}
+
+// hasStep reports whether a drive could make a step with the batch now.
+func (s *Submitter) hasStep(ctx context.Context, b *jobs.Batch, cancelled bool, held heldQueues, limits *sweepLimits) (bool, error) {
+	now, left := time.Now(), !cancelled && b.Wish == nil
+	switch {
+	case left && (held.keep(&b.Batch) || s.memories.resting(b.StateKey(), now)):
+		return false, nil
+	case left && isBudgetHold(b.Hold) && unsent(b.State):
+		over, err := limits.keep(ctx, &b.Batch)
+		return !over, err
+	default:
+		return isDue(&b.Batch, cancelled, now) || unsent(b.State) && b.Hold == nil && s.memories.untried(b.StateKey()), nil
+	}
 }
 
 // unsent reports whether no POST of a batch in this state can be under way.
