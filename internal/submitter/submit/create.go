@@ -43,6 +43,7 @@ func (d *drive) post(ctx context.Context) (step, error) {
 	if err != nil {
 		return d.answered(ctx, err)
 	}
+	d.capacity.taken(&d.batch.Batch)
 	if err := d.submitted(ctx, &remote, false); err != nil {
 		return d.lostAnswer(ctx, &remote, err)
 	}
@@ -71,6 +72,9 @@ func (d *drive) answered(ctx context.Context, err error) (step, error) {
 	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
 	if v.why == whyQuota {
 		v = judgeQuotaWait(v, err, &d.batch.Batch, time.Now())
+	}
+	if v.why == whyCapacity {
+		d.capacity.refused(&d.batch.Batch, v.delay, time.Now())
 	}
 	d.logFailure("create failed", v, err)
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.DrainTimeout)

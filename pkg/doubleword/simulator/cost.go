@@ -58,7 +58,7 @@ func (s *Simulator) costEstimate(w http.ResponseWriter, r *http.Request, _ call)
 	return replyJSON(w, http.StatusOK, s.cfg.estimate(f.fileOpened))
 }
 
-func (c *Config) estimate(f fileOpened) costReply {
+func (c Config) estimate(f fileOpened) costReply {
 	out, total := costReply{FileID: f.ID, TotalRequests: f.Rows, Models: []costShare{}}, int64(0)
 	for model, share := range f.Models {
 		in := share.BodyBytes / 4

@@ -13,14 +13,14 @@ const usd = 1e12
 func defaultPrice() Price { return Price{Input: 50_000, Output: 200_000} }
 
 // priceOf is what tokens of a model cost.
-func (c *Config) priceOf(model string) Price {
+func (c Config) priceOf(model string) Price {
 	if p, ok := c.Prices[model]; ok {
 		return p
 	}
 	return defaultPrice()
 }
 
-func (c *Config) checkPrices() error {
+func (c Config) checkPrices() error {
 	for model, p := range c.Prices {
 		if p.Input < 0 || p.Output < 0 {
 			return fmt.Errorf("price of %q is negative", model)
