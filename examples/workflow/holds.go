@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"github.com/batchbus/batchbus/examples/workflow/flow"
-	"github.com/batchbus/batchbus/pkg/client"
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
 // holdInterval is how often the jobs are looked at for what waits for a person.
 const holdInterval = 5 * time.Second
 
+// jobs looks jobs up; a client is one.
+type jobs interface {
+	Job(ctx context.Context, q events.JobRef) (events.JobStatus, error)
+}
+
 // watch says, once each, why jobs of the workflow wait for a person, until stop is called.
-func watch(ctx context.Context, c *client.Client, w flow.Config) (stop func()) {
+func watch(ctx context.Context, c jobs, w flow.Config) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -39,7 +43,7 @@ func watch(ctx context.Context, c *client.Client, w flow.Config) (stop func()) {
 }
 
 // holds are those of all stages that there are.
-func holds(ctx context.Context, c *client.Client, w flow.Config) (all []string) {
+func holds(ctx context.Context, c jobs, w flow.Config) (all []string) {
 	for stage := 1; stage <= w.Caps.Stages; stage++ {
 		job, err := c.Job(ctx, events.JobRef{Queue: w.Queue, Job: flow.JobName(w.Job, stage)})
 		if err != nil {

@@ -224,6 +224,7 @@ func TestACommandLineThatCannotWorkIsExplained(t *testing.T) {
 		"no time for a tool":   {[]string{"-tool-timeout", "0"}, "-tool-timeout", 2},
 		"two files":            {[]string{"a", "b"}, "one FILE", 2},
 		"a file that is not":   {[]string{"absent.jsonl"}, "absent.jsonl", 2},
+		"no rows at all":       {[]string{os.DevNull}, "there are none", 2},
 		"more rows than a cap": {[]string{"-max-rows", "3"}, "cap of 3 rows", 2},
 		"a request for help":   {[]string{"-h"}, "max-calls-per-row", 0},
 	} {

@@ -89,6 +89,9 @@ func (o *options) load(tools []byte) ([]*flow.Thread, error) {
 		input = file
 	}
 	threads, err := flow.Load(input, tools, o.caps)
+	if err == nil && len(threads) == 0 {
+		err = errors.New("read rows: there are none")
+	}
 	if err == nil && o.job == "" {
 		o.job = "workflow-" + flow.Digest(threads)[:12]
 	}

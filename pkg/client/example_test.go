@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -73,6 +74,23 @@ func ExampleClient_Results() {
 		fmt.Println(result.CustomID, result.Outcome, string(result.Response))
 	}
 	// Output: a succeeded {"answer":42}
+}
+
+func ExampleClient_Follow() {
+	bus, stop := startBus()
+	defer stop()
+	go putAnswer(bus)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for result, err := range client.New(bus).Follow(ctx, "default", "nightly", 0) { // ends with the job, if nobody breaks off
+		if err != nil {
+			log.Print(err)
+			break
+		}
+		fmt.Println(result.CustomID, result.Outcome)
+		break
+	}
+	// Output: a succeeded
 }
 
 // putAnswer stands for the collector.

@@ -131,6 +131,11 @@ func (r *rig) mustBePaidOnce(t *testing.T, name string) {
 	if rows[name] != 3 || rows[name+"-2"] != 2 || rows[name+"-3"] != 1 || len(rows) != 3 || ran != 6 {
 		t.Errorf("%s: the provider was sent %v, and ran %d", name, rows, ran)
 	}
+	for _, job := range []string{name, name + "-2", name + "-3"} {
+		for letter, err := range r.client.DeadLetters(t.Context(), "default", job, 0) {
+			t.Errorf("%s: a row was sent twice, as another one: %s %v", name, letter.Code, err)
+		}
+	}
 	if n := r.receipts(t, name); n != 6 { // three stages, and three answers that called a tool
 		t.Errorf("%s: %d receipts", name, n)
 	}

@@ -154,7 +154,7 @@ func TestAReceiptStandsWhateverComesLater(t *testing.T) {
 		t.Errorf("other rows under the same name: %v", err)
 	}
 	delete(w.receipts, "default.w.stage.1")
-	if _, err := lead(t, w, flow.DefaultCaps(), row("a", "another")); errors.As(err, new(*events.APIError)) == false {
+	if _, err := lead(t, w, flow.DefaultCaps(), row("a", "another")); !errors.As(err, new(*events.APIError)) {
 		t.Errorf("and without the receipt: %v", err)
 	}
 }
@@ -178,6 +178,8 @@ func TestAReceiptThatWasTamperedWithEndsTheWorkflow(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.receipts["default.w.row.1.a"] = value
+			delete(w.receipts, "default.w.stage.2") // as if it was killed before
+			delete(w.jobs, "w-2")
 			threads, err := lead(t, w, flow.DefaultCaps(), row("a", "x"))
 			if !errors.Is(err, flow.ErrReceipt) || !strings.Contains(report(t, threads), `"status":"unfinished"`) {
 				t.Errorf("got %v\n%s", err, report(t, threads))
