@@ -44,6 +44,7 @@ type commands struct {
 	Split       splitCommand       `cmd:"" help:"Cut files of rows into parts, by number, size, model or url."`
 	Merge       mergeCommand       `cmd:"" help:"Make one file of several, and refuse a custom_id that comes twice."`
 	Diff        diffCommand        `cmd:"" help:"Compare two sets of results by custom_id."`
+	Completion  completionCommand  `cmd:"" help:"Print the script that completes command lines in bash, zsh or fish."`
 	Validate    validateCommand    `cmd:"" help:"Check files of rows without any network: every bad or doubled row, with line and reason."`
 	Setup       setupCommand       `cmd:"" help:"Create streams, buckets and consumers on a NATS server, or say how they differ."`
 	Estimate    estimateCommand    `cmd:"" help:"Say how many tokens rows of files may take, and what that may cost, without any network."`

@@ -103,7 +103,7 @@ func TestEveryCommandOfTheFilesPageRunsAsItStandsThere(t *testing.T) {
 
 // fileCommands are the commands for files whose help has an example.
 func fileCommands() []string {
-	return []string{"prepare", "stats", "sample", "split", "merge", "diff"}
+	return []string{"prepare", "stats", "sample", "split", "merge", "diff", "completion"}
 }
 
 func TestTheExampleInEachHelpOfACommandForFilesRuns(t *testing.T) {

@@ -43,3 +43,23 @@ func TestValidateReadsFoldersPatternsAndPipes(t *testing.T) {
 		}
 	}
 }
+
+func TestBashCompletesTheRealCommandLine(t *testing.T) {
+	t.Parallel()
+	dir := fileFolder(t)
+	for words, want := range map[string]string{
+		"batchbus qu":             "queues",
+		"batchbus queues p":       "put",
+		"batchbus run --simulat":  "--simulate",
+		"batchbus prepare --add":  "--add-ids",
+		"batchbus stats rows.j":   "rows.jsonl",
+		"batchbus run --data pic": "pictures",
+		"batchbus status ro":      "",
+	} {
+		out := shell(t, dir, `source <(batchbus completion bash); COMP_WORDS=(`+words+`); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _batchbus; echo "${COMPREPLY[@]}"`)
+		if first, _, _ := strings.Cut(strings.TrimSpace(out), " "); first != want {
+			t.Errorf("%s is completed by %q, want %q", words, out, want)
+		}
+	}
+	batchbus(t, dir, nil, "completion", "ksh").want(t, 2, "not bash, zsh or fish")
+}
