@@ -18,7 +18,7 @@ const (
 // plain is a day on which nothing fails: a job in several batches with odd rows, one of raw messages, rows without a job, one too late.
 func plain() scenario {
 	return scenario{
-		name: "plain",
+		name: "plain", limited: true,
 		run: func(w *world) {
 			w.publish("nightly", nightly())
 			w.seal("nightly", 23)

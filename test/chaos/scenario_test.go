@@ -19,6 +19,7 @@ type scenario struct {
 	simulator []string          // flags of the simulator
 	first     string            // the service that is ready before the others start
 	plays     func() []role     // what the provider plays from the start
+	limited   bool              // the queue has limits of what it may spend, and its ledger is judged
 	run       func(w *world)
 	want      expectation
 }
@@ -58,11 +59,17 @@ type outcome struct {
 func play(t testing.TB, s *scenario, a arming) outcome {
 	t.Helper()
 	w := newWorld(t, s, a)
+	if s.limited {
+		w.limit()
+	}
 	began := time.Now()
 	s.run(w)
 	w.finish(s.want)
 	ended := time.Now()
 	left := w.settle(s.want)
+	if s.limited {
+		w.judgeLedger()
+	}
 	if len(w.broken) > 0 {
 		t.Errorf("%s", explain(w.broken))
 	}

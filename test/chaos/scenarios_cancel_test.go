@@ -17,7 +17,7 @@ func cancels() []scenario {
 // cancelledRunning: one job is cancelled while its batch runs, and one whose rows are in no batch yet.
 func cancelledRunning() scenario {
 	return scenario{
-		name: "cancelled", simulator: []string{"--rows-per-second=6"},
+		name: "cancelled", limited: true, simulator: []string{"--rows-per-second=6"},
 		madeFor: []failpoint.Point{"ingest.commit.job.cancelling", "submitter.call.cancel_batch", "submitter.call.get_batch"},
 		run: func(w *world) {
 			w.job("running", rows("row", "m", 40))

@@ -45,7 +45,7 @@ func unanswered() []scenario {
 	return []scenario{
 		{
 			// Of three creates one is done and its answer lost, one never arrives, and the answer to the delete of its file is lost.
-			name: "unanswered",
+			name: "unanswered", limited: true,
 			madeFor: []failpoint.Point{
 				"submitter.commit.batch.fencing", "submitter.call.delete_file", "submitter.call.list_files", "submitter.call.create_batch",
 				"submitter.commit.batch.creating", "submitter.commit.batch.submitted",
@@ -68,7 +68,7 @@ func unanswered() []scenario {
 // ran, and a follow-up runs the rest.
 func fenced() scenario {
 	return scenario{
-		name: "fenced", simulator: []string{"--rows-per-second=5"},
+		name: "fenced", limited: true, simulator: []string{"--rows-per-second=5"},
 		plays: func() []role {
 			return []role{
 				{name: "lost answer", calls: callCreate, times: 1, play: swallow},
