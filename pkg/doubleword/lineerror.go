@@ -13,7 +13,8 @@ import (
 type LineError struct {
 	// Code is the innermost code the provider or the model server gave, or the innermost type where it gave none.
 	Code string
-	// Message is the innermost human message, decoded from up to three layers of JSON in strings. It can hold text of the row.
+	// Message is the innermost human message, decoded from up to three layers of JSON in strings. It can hold text of the row. What is beyond
+	// 64 KiB of it stands in Raw only.
 	Message string
 	// StatusCode is the upstream HTTP status, 0 when there was none.
 	StatusCode int
@@ -37,6 +38,8 @@ const (
 	maxErrorLayers = 12
 	// maxErrorDoc keeps an error page of any size from being decoded over and over.
 	maxErrorDoc = 1 << 20
+	// maxErrorMessage bounds what is kept twice, as a message and in Raw.
+	maxErrorMessage = 64 << 10
 )
 
 // errorDoc is any object on the way to the message: {"type","details"}, {"status","body"}, {"error"}, {"message","type","code"}, {"detail"}.
@@ -66,6 +69,9 @@ func explainError(raw []byte, status int) *LineError {
 	}
 	if e.Code == "" {
 		e.Code = innerType
+	}
+	if len(e.Message) > maxErrorMessage {
+		e.Message = cutUTF8(e.Message, maxErrorMessage) + "… (cut; the whole is in raw)"
 	}
 	return e
 }

@@ -162,6 +162,18 @@ func TestAnErrorNestedForEverEnds(t *testing.T) {
 	}
 }
 
+func TestAHugeMessageIsKeptWholeOnce(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("é", 1<<20)
+	l := mustParse(t, `{"custom_id":"a","response":null,"error":{"message":"`+huge+`"}}`)
+	if n := len(l.Err.Message); n < 60<<10 || n > 66<<10 || !strings.HasPrefix(huge, strings.Split(l.Err.Message, "…")[0]) {
+		t.Errorf("the message has %d bytes", n)
+	}
+	if !bytes.Contains(l.Err.Raw, []byte(huge)) {
+		t.Error("raw is not whole")
+	}
+}
+
 func TestLinesWithoutAnOutcomeAreMalformedUnlessPending(t *testing.T) {
 	t.Parallel()
 	for line, malformed := range map[string]bool{
