@@ -17,14 +17,14 @@ import (
 // Reasons to wait that are the want of a place at the provider.
 const (
 	whySlots    = "upload_slots"
-	whyCapacity = "capacity" // of one model
+	whyCapacity = "capacity" // of one model and window
 	whyTooMany  = "too_many_requests"
 	// whyOutranked is what a batch says of itself that gives way.
 	whyOutranked = "outranked"
 )
 
-// place is what batches compete for: a key's, or one of a model's with that key.
-type place struct{ key, model string }
+// place is what batches compete for: a key's, or one of a model's and window's with that key.
+type place struct{ key, window, model string }
 
 // places are the highest priorities of batches that wait for places, as this process' last sweep saw them. It is safe for concurrent use.
 type places struct {
@@ -42,7 +42,7 @@ func (p *places) set(waiting map[place]int) {
 func (p *places) outranked(b *events.Batch, priority int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, at := range []place{{b.Key, ""}, {b.Key, b.Model}} {
+	for _, at := range []place{{b.Key, "", ""}, {b.Key, b.Window, b.Model}} {
 		if above, waits := p.waiting[at]; waits && above > priority {
 			return true
 		}
@@ -57,9 +57,9 @@ func awaitsPlace(b *events.Batch, now time.Time, patience time.Duration) (place,
 	}
 	switch b.Why {
 	case whySlots, whyTooMany:
-		return place{b.Key, ""}, true
+		return place{b.Key, "", ""}, true
 	case whyCapacity:
-		return place{b.Key, b.Model}, true
+		return place{b.Key, b.Window, b.Model}, true
 	default:
 		return place{}, false
 	}

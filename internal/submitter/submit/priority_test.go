@@ -60,14 +60,13 @@ func TestASweepSendsBatchesOfAHigherPriorityFirst(t *testing.T) {
 
 func TestABatchDoesNotTakeThePlaceThatAHigherOneWaitsFor(t *testing.T) {
 	t.Parallel()
-	for why, c := range map[string]struct {
-		text  string
-		other bool // a batch of another model is sent all the same
-	}{"upload_slots": {simulator.TextUploadSlots, false}, "too_many_requests": {"slow down", false}, "capacity": {simulator.TextCapacity, true}} {
+	for why, text := range map[string]string{
+		"upload_slots": simulator.TextUploadSlots, "too_many_requests": "slow down", "capacity": simulator.TextCapacity,
+	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, simulator.Config{}, func(w *world) {
-				g := &gate{status: 429, text: c.text, only: "/high/"}
+				g := &gate{status: 429, text: text, only: "/high/"}
 				w.planIn(queue, "high", ranked(1), 2)
 				s := w.process(w.gated(g), nil)
 				_ = s.Submit(w.t.Context(), queue, "high", "1") // having to wait is its error
