@@ -68,11 +68,11 @@ func TestABatchDoesNotTakeThePlaceThatAHigherOneWaitsFor(t *testing.T) {
 			bubble(t, simulator.Config{}, func(w *world) {
 				g := &gate{status: 429, text: text, only: "/high/"}
 				w.planIn(queue, "high", ranked(1), 2)
-				s := w.process(w.gated(g), nil)
+				s := w.process(w.gated(g), func(c *submit.Config) { c.Workers = 1 })
 				_ = s.Submit(w.t.Context(), queue, "high", "1") // having to wait is its error
 				w.check(s.Sweep(w.t.Context()))
 				w.planIn(queue, "low", ranked(0), 2)
-				w.planIn(queue, "peer", ranked(1), 2)
+				w.planIn(queue, "peer", ranked(1), 1) // so small that it may fit where the other did not
 				_ = s.Submit(w.t.Context(), queue, "low", "1") // having to wait is its error
 				b, err := w.jobs.Batch(w.t.Context(), queue, "low", "1")
 				w.check(err)
@@ -110,7 +110,7 @@ func TestABatchThatNobodyTriesKeepsNoPlace(t *testing.T) {
 				g := &gate{status: 429, text: "slow down", only: "/high/"}
 				w.planIn("other", "high", ranked(1), 2)
 				w.planIn(queue, "low", ranked(0), 2)
-				s := w.process(w.gated(g), nil)
+				s := w.process(w.gated(g), func(c *submit.Config) { c.Workers = 1 })
 				_ = s.Submit(w.t.Context(), "other", "high", "1") // having to wait is its error
 				stop(w)
 				w.runFor(3*time.Minute, s)
