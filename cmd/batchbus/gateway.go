@@ -28,8 +28,8 @@ const waitForever = 100 * 365 * 24 * time.Hour
 // for --data only, but for the provider's URL, whose models are listed.
 func (g *gatewayCommand) run(ctx context.Context, env app.Env) (int, error) {
 	local, faults := g.local(env, g.Data, g.storeFlags)
-	gateway, err := g.GatewayFlags.Options()
-	faults = append(faults, err, g.busFlags.check(), flagError("--admin", checkAddress(g.Admin)))
+	gateway, err := g.Gateway()
+	faults = append(faults, err, g.check(), flagError("--admin", checkAddress(g.Admin)))
 	if g.ConnectTimeout < 0 {
 		faults = append(faults, errors.New("--connect-timeout: it is negative"))
 	}

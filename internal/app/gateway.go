@@ -41,8 +41,8 @@ type GatewayOptions struct {
 	Listening func(address string)
 }
 
-// Options are what the flags say, or all that is wrong with them.
-func (f GatewayFlags) Options() (GatewayOptions, error) {
+// Gateway is what the flags say, or all that is wrong with them.
+func (f GatewayFlags) Gateway() (GatewayOptions, error) {
 	callers, callersErr := f.callers()
 	faults := []error{callersErr, f.checkListen(), f.checkTimes()}
 	if err := events.CheckName(f.Queue); err != nil {

@@ -40,7 +40,7 @@ func (s *Service) attach(ctx context.Context, q *request) (c *call, created bool
 				message: "this " + headerIdempotency + " was used for another call: its url, body or window differ",
 			}
 		case !errors.Is(err, errTaken):
-			s.log.Warn().Err(err).Str("queue", q.queue).Msg("call is not taken")
+			s.log.Warn().Err(err).Str("queue", q.who.queue).Msg("call is not taken")
 			return nil, false, unavailable("the bus does not take the call's record now; nothing was published")
 		}
 	}
@@ -52,7 +52,7 @@ var errOtherCall = errors.New("the key was used for another call")
 
 // attachKey is attach for a call with an Idempotency-Key, whose record has one place.
 func (s *Service) attachKey(ctx context.Context, q *request) (*call, bool, error) {
-	id := hashOf("idempotency", q.caller.id, q.key)
+	id := hashOf("idempotency", q.who.id, q.key)
 	c, err := s.get(ctx, idempotent, id)
 	if err == nil && !c.matches(q) {
 		return nil, false, errOtherCall
@@ -70,7 +70,7 @@ func (s *Service) attachKey(ctx context.Context, q *request) (*call, bool, error
 
 // attachEqual is attach for a call without one.
 func (s *Service) attachEqual(ctx context.Context, q *request) (*call, bool, error) {
-	group := hashOf("body", q.caller.id, q.queue, q.url, q.window, q.digest)
+	group := hashOf("body", q.who.id, q.who.queue, q.url, q.window, q.digest)
 	all, err := s.equals(ctx, group)
 	if err != nil {
 		return nil, false, err
@@ -122,7 +122,7 @@ func choose(all []*call, retry bool, open func(*call) bool) (earlier *call, take
 // opens fills in the record of a new call.
 func (q *request) opens(c *call, s *Service) *call {
 	c.record = record{
-		Queue: q.queue, URL: q.url, Caller: q.caller.id, BodySHA256: q.digest, Window: q.window, Gateway: s.peers.name, OpenedAt: time.Now().UTC(),
+		Queue: q.who.queue, URL: q.url, Caller: q.who.id, BodySHA256: q.digest, Window: q.window, Gateway: s.peers.name, OpenedAt: time.Now().UTC(),
 	}
 	c.place(q, s.clock.now(), s.cfg.Linger)
 	return c

@@ -79,7 +79,11 @@ func TestTheStatusOfAFailureSaysWhatToDo(t *testing.T) {
 			r.Error = &events.Error{Code: "rate_limit"}
 		}
 		f := failureOf(&r)
-		var body struct{ Error struct{ Message string } }
+		var body struct {
+			Error struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
 		if err := json.Unmarshal(f.body(urlChat), &body); err != nil || f.status != want || !f.final {
 			t.Errorf("%+v: %+v, %v", r, f, err)
 		}

@@ -25,11 +25,7 @@ func (x *exchange) deliver(r *events.Result) {
 	case x.q.streams:
 		x.stream(r.Response)
 	default:
-		status := r.StatusCode
-		if status < http.StatusOK {
-			status = http.StatusOK
-		}
-		x.out.json(status, r.Response)
+		x.out.json(max(r.StatusCode, http.StatusOK), r.Response)
 	}
 	x.s.cfg.Metrics.waited(time.Since(x.c.OpenedAt))
 	x.answered(false)

@@ -15,6 +15,8 @@ const (
 	// job and has to be published for a later one. Whoever sent a larger one is asked to send it again then.
 	keptBody = 16 << 10
 	keptFor  = 30 * time.Second
+	// lookPause is when a result is looked for again that could not be read.
+	lookPause = time.Second
 )
 
 // exchange is one HTTP call under way, and the call whose result it waits for: its own, or an earlier one.
@@ -86,8 +88,12 @@ func (x *exchange) settle(unpublished bool) *fault {
 // job, and then is a time of the bus.
 func (x *exchange) follow(w *waiter, unpublished bool) (sealed time.Time, f *fault) {
 	if !unpublished { // it may have ended, or have been published by a replica that is gone
-		if done, sealed, f := x.look(); done || !sealed.IsZero() {
-			return sealed, f
+		done, sealed, err := x.look()
+		if err != nil {
+			return sealed, unavailable("the bus does not answer now; sending the same call again attaches to this one")
+		}
+		if done || !sealed.IsZero() {
+			return sealed, nil
 		}
 	}
 	if x.q.body != nil {
@@ -113,8 +119,12 @@ func (x *exchange) wait(w *waiter) (sealed time.Time, f *fault) {
 	for {
 		select {
 		case <-w.woken:
-			if done, sealed, f := x.look(); done || !sealed.IsZero() {
-				return sealed, f
+			done, sealed, err := x.look()
+			if done || !sealed.IsZero() {
+				return sealed, nil
+			}
+			if err != nil { // the bus is away: the call goes on
+				time.AfterFunc(lookPause, w.wake)
 			}
 		case <-beat.C:
 			x.out.beat()
@@ -139,10 +149,15 @@ func after(d time.Duration) (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// look answers the caller if the row has ended. sealed is as in follow.
-func (x *exchange) look() (done bool, sealed time.Time, f *fault) {
+// look answers the caller if the row has ended. sealed is as in follow. After an error nothing is known, and the caller was told nothing.
+func (x *exchange) look() (done bool, sealed time.Time, err error) {
 	ctx, cancel := context.WithTimeout(x.r.Context(), x.s.cfg.PublishTimeout)
 	defer cancel()
+	defer func() {
+		if err != nil && x.r.Context().Err() == nil {
+			x.s.log.Warn().Err(err).Str("queue", x.c.Queue).Str("job", x.c.Job).Str("custom_id", x.c.id).Msg("result is not read")
+		}
+	}()
 	result, release, err := x.s.result(ctx, x.c)
 	if err == nil {
 		defer release()
@@ -150,14 +165,14 @@ func (x *exchange) look() (done bool, sealed time.Time, f *fault) {
 		return true, sealed, nil
 	}
 	if !errors.Is(err, jetstore.ErrNotFound) {
-		return true, sealed, x.unreadable(err)
+		return false, sealed, err
 	}
 	m, err := x.s.cfg.Bus.Last(ctx, jetstore.StreamDeadletters, x.c.letterSubject())
 	switch {
 	case errors.Is(err, jetstore.ErrNotFound):
 		return false, sealed, nil
 	case err != nil:
-		return true, sealed, x.unreadable(err)
+		return false, sealed, err
 	case neverRan(m.Header.Get(events.HeaderCode)):
 		return false, m.At, nil
 	}
@@ -168,11 +183,3 @@ func (x *exchange) look() (done bool, sealed time.Time, f *fault) {
 
 // neverRan tells whether a dead letter with the code says no more than that the row belongs into a later job.
 func neverRan(code string) bool { return code == events.DLJobSealed || code == events.DLJobFull }
-
-// unreadable is the fault of a bus that does not answer while a result is looked for.
-func (x *exchange) unreadable(err error) *fault {
-	if x.r.Context().Err() == nil {
-		x.s.log.Warn().Err(err).Str("queue", x.c.Queue).Str("job", x.c.Job).Str("custom_id", x.c.id).Msg("result is not read")
-	}
-	return unavailable("the bus does not answer now; sending the same call again attaches to this one")
-}

@@ -34,7 +34,7 @@ func (x *exchange) fetch(string) *fault {
 		return unavailable("the bus does not answer now")
 	}
 	x.c, x.out.url = c, c.URL
-	x.q = &request{caller: who, url: c.URL, keepAlive: x.r.Header.Get(headerKeepAlive) != ""}
+	x.q = &request{who: who, url: c.URL, keepAlive: x.r.Header.Get(headerKeepAlive) != ""}
 	if _, wait := preferences(x.r.Header); wait > 0 {
 		x.q.patience = wait
 	}

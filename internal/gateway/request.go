@@ -43,7 +43,7 @@ const (
 
 // request is a call that was read and found good.
 type request struct {
-	caller
+	who    caller
 	url    string
 	key    string // the Idempotency-Key
 	retry  bool   // the caller's program says that it has sent this before
@@ -74,7 +74,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who caller, url s
 		return nil, fault
 	}
 	q := &request{
-		caller: who, url: url, key: r.Header.Get(headerIdempotency), retry: isRetry(r.Header), window: r.Header.Get(headerWindow),
+		who: who, url: url, key: r.Header.Get(headerIdempotency), retry: isRetry(r.Header), window: r.Header.Get(headerWindow),
 		digest: hex.EncodeToString(sum(body)), patience: s.patience(r.Header), keepAlive: r.Header.Get(headerKeepAlive) != "",
 	}
 	if q.window != "" && !slices.Contains(policy.Windows, q.window) {

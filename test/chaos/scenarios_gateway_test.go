@@ -3,9 +3,10 @@ package chaos_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,11 +34,11 @@ func called() []scenario {
 				defer cancel()
 				gateways := w.Running[rig.Gateway]
 				base := gateways[int(tries.Add(1))%len(gateways)].URL
-				retried := fmt.Sprint(tries.Load() - 1)
+				retried := strconv.FormatInt(tries.Load()-1, 10)
 				var all errgroup.Group
 				all.Go(func() error { return call(ctx, base, "/models", "", nil) })
 				for i, question := range []string{"one", "two", strings.Repeat("long ", 60_000)} {
-					header := http.Header{"Idempotency-Key": {fmt.Sprint(i)}}
+					header := http.Header{"Idempotency-Key": {strconv.Itoa(i)}}
 					all.Go(func() error { return call(ctx, base, "/chat/completions", question, header) })
 				}
 				all.Go(func() error {
@@ -60,9 +61,7 @@ func call(ctx context.Context, base, path, question string, header http.Header) 
 	if err != nil {
 		return err
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	reply, err := client.Do(r)
 	if err != nil {

@@ -27,12 +27,11 @@ func TestTheGatewayPageExplainsEveryFlagAndMetric(t *testing.T) {
 	t.Parallel()
 	page := rowsOf(gatewayPage(t))
 	upper := regexp.MustCompile(`([a-z])([A-Z])`)
-	flags := reflect.TypeFor[app.GatewayFlags]()
-	for i := range flags.NumField() {
-		name := upper.ReplaceAllString(flags.Field(i).Name, "$1-$2")
+	for field := range reflect.TypeFor[app.GatewayFlags]().Fields() {
+		name := upper.ReplaceAllString(field.Name, "$1-$2")
 		row := page["--"+strings.ToLower(name)]
 		variable := "`BATCHBUS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "`"
-		if !strings.Contains(row, variable) || !strings.Contains(row, flags.Field(i).Tag.Get("default")) {
+		if !strings.Contains(row, variable) || !strings.Contains(row, field.Tag.Get("default")) {
 			t.Errorf("docs/gateway.md has no row for %s with its variable and default: %q", name, row)
 		}
 	}

@@ -62,7 +62,9 @@ func TestProgramsOfOpenAIsSDKRunUnchanged(t *testing.T) {
 	t.Run("an answer keeps to its JSON schema, streamed or not", func(t *testing.T) {
 		t.Parallel()
 		got, streamed := both(t, c, structured())
-		var report struct{ Score int }
+		var report struct {
+			Score int `json:"score"`
+		}
 		if err := json.Unmarshal([]byte(got.Choices[0].Message.Content), &report); err != nil || report.Score < 1 || report.Score > 5 {
 			t.Errorf("%q: %v", got.Choices[0].Message.Content, err)
 		}
