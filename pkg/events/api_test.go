@@ -41,6 +41,7 @@ func apiVectors() []vector {
 		}}),
 		apiVector("end_hold", events.EndHold{JobRef: ref, N: "5-1", ProviderBatchID: "batch-7"}),
 		apiVector("resume", events.ResumeJobs{JobRef: ref, Code: events.HoldCredit}),
+		apiVector("resume_allow", events.ResumeJobs{JobRef: ref, Allow: &events.Allowance{Money: 12_500_000_000_000, Tokens: 7}}),
 		apiVector("resumed", events.Resumed{More: true, Holds: []events.ResumedHold{
 			{Queue: "default", Job: "nightly", Code: events.HoldRowsOlder, Ended: true},
 			{Queue: "default", Job: "nightly", Batch: "5-1", Code: events.HoldBusOlder, Why: "it ends by adopt or abandon"},

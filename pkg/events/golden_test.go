@@ -57,6 +57,10 @@ func vectors() []vector {
 	cursor := goldenCursor()
 	budget := goldenBudget()
 	add("budget", budget.Encode(), decodeBudget, budget)
+	limited := limitedQueue()
+	add("budget_limited", limited.Encode(), decodeBudget, limited)
+	job := limitedJob()
+	add("job_limited", job.Encode(), decodeJob, job)
 	add("cursor", cursor.Encode(), decodeCursor, cursor)
 	return all
 }

@@ -113,7 +113,9 @@ func goldenBatches() map[string]events.Batch {
 	polled := planned
 	polled.State, polled.RatePerSec, polled.RateSince, polled.ProgressAt = events.BatchSubmitted, 0.5, new(at(5)), new(at(7))
 	polled.UnknownSince, polled.Unanswered = new(at(8)), 3
-	return map[string]events.Batch{"planned": planned, "every_field": running, "wished": wished, "polled": polled}
+	return map[string]events.Batch{
+		"planned": planned, "every_field": running, "wished": wished, "polled": polled, "limited": limitedBatch(planned),
+	}
 }
 
 func goldenCursor() events.Cursor {
