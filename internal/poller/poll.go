@@ -17,7 +17,13 @@ const (
 	pathKey     = "batchbus" // the key of a batch's path in the provider's metadata, see package submit
 	listPage    = 100        // the most that one list call brings (the provider clamps at 101)
 	clockMargin = time.Hour  // by how much the provider's clock may differ from ours
+	// sparePages is how many pages a tick follows beyond those that the known batches fill twice over: 10 000 batches of others that are newer
+	// than the oldest due one, for which a provider that takes a fifth of a second a page needs 20 s. A list that goes on has no end for us.
+	sparePages = 100
 )
+
+// listEndless is said of a batch that is asked for alone since its key's list has no end.
+const listEndless = "; the provider's list of batches has no end, so it is asked for alone (list_endless)"
 
 func tickName(key string) string { return tickOfKey + key }
 
@@ -59,6 +65,7 @@ type poll struct {
 	decided     []decided              // not stored yet
 	watchedFrom time.Time              // when the oldest of those was made that have ended lately, see isWatched; zero: there are none
 	looksBack   bool                   // the list is read as far as that
+	endless     bool                   // the list has no end: each due batch is asked for alone
 	faults      []error                // of single batches: they do not keep the others from being polled
 }
 
@@ -87,14 +94,22 @@ func (p *poll) load(ctx context.Context, now time.Time) error {
 }
 
 // run walks the list until it has shown all due batches, and asks for what it did not show one by one. What a page holds is looked at to its
-// end: a stranger may stand behind the last due batch. A list that repeats itself is an answer, though not a whole one.
+// end: a stranger may stand behind the last due batch. A list that repeats itself, or has no end, is an answer, though not a whole one; the latter
+// is left alone for a while.
 func (p *poll) run(ctx context.Context) error {
 	if cause := p.service.waits.of(p.key, time.Now()); cause != nil {
 		return p.outage(ctx, cause)
 	}
+	if p.endless = p.service.lists.isEndless(p.key, time.Now(), p.service.cfg.Ceiling); p.endless {
+		return p.rest(ctx)
+	}
 	oldest, shown := p.oldest(), 0
-	for remote, err := range p.provider.AllBatches(ctx, doubleword.BatchQuery{Limit: listPage}) {
-		if errors.Is(err, doubleword.ErrPageLoop) {
+	for remote, err := range p.provider.AllBatches(ctx, doubleword.BatchQuery{Limit: listPage, MaxPages: p.mostPages()}) {
+		if p.endless = errors.Is(err, doubleword.ErrEndless); p.endless {
+			p.service.lists.hadNoEnd(p.key, time.Now())
+			p.service.cfg.Log.Warn().Err(err).Str("key", p.key).Msg("list of batches has no end: due batches are asked for alone")
+		}
+		if p.endless || errors.Is(err, doubleword.ErrPageLoop) {
 			break
 		}
 		if err != nil {
@@ -109,6 +124,18 @@ func (p *poll) run(ctx context.Context) error {
 		}
 	}
 	return p.rest(ctx)
+}
+
+// mostPages is how many pages of the list are followed.
+func (p *poll) mostPages() int {
+	return sparePages + 2*(len(p.due)+len(p.later)+len(p.ours))/listPage
+}
+
+// explain adds to what b waits for why it is asked for alone.
+func (p *poll) explain(b *events.Batch) {
+	if p.endless && b.State == events.BatchSubmitted {
+		b.Why += listEndless
+	}
 }
 
 // oldest is the time before which no batch that is looked for can have been created.

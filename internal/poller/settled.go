@@ -17,10 +17,30 @@ func isWatched(b *events.Batch, now time.Time) bool {
 	return b.State.Ended() && b.ProviderBatchID != "" && b.SubmittedAt != nil && now.Sub(b.SinceAt) < strangeFor
 }
 
-// lists remembers when this process last read the list of each key. It is safe for concurrent use.
+// lists remembers what this process found of the list of each key, and when. It is safe for concurrent use.
 type lists struct {
 	mu   sync.Mutex
 	last map[string]time.Time
+	// endless is when a key's list was last found to have no end.
+	endless map[string]time.Time
+}
+
+// hadNoEnd takes note of a list that went on and on.
+func (l *lists) hadNoEnd(key string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.endless == nil {
+		l.endless = make(map[string]time.Time)
+	}
+	l.endless[key] = now
+}
+
+// isEndless reports whether the key's list had no end less than rest ago.
+func (l *lists) isEndless(key string, now time.Time, rest time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, ok := l.endless[key]
+	return ok && now.Sub(at) < rest
 }
 
 // read takes note of a list.

@@ -26,6 +26,7 @@ func (p *poll) apply(ctx context.Context, b *jobs.Batch, remote doubleword.Batch
 		d.kinds = DecideUnknown(&b.Batch, cause, now, p.service.pace)
 	} else {
 		d.kinds = Decide(&b.Batch, remote, now, p.service.pace)
+		p.explain(&b.Batch)
 	}
 	p.decided = append(p.decided, d)
 	if len(p.decided) == storeTogether {

@@ -110,10 +110,14 @@ func (c *Client) Batches(ctx context.Context, q BatchQuery) (BatchPage, error) {
 }
 
 // AllBatches reads page after page, starting with q, and yields each batch once. It ends after the first error it yields, which is
-// [ErrPageLoop] when the provider ignores the cursor; then the list is not whole.
+// [ErrPageLoop] when the provider ignores the cursor and [ErrEndless] when more than q.MaxPages pages follow; then the list is not whole.
 func (c *Client) AllBatches(ctx context.Context, q BatchQuery) iter.Seq2[Batch, error] {
 	q.Limit = allLimit(q.Limit)
-	return allPages("GET /batches", q.After, func(after string) ([]Batch, string, bool, error) {
+	most := q.MaxPages
+	if most <= 0 {
+		most = DefaultMaxPages
+	}
+	return allPages("GET /batches", q.After, most, func(after string) ([]Batch, string, bool, error) {
 		q.After = after
 		page, err := c.Batches(ctx, q)
 		return page.Batches, page.Last, page.HasMore, err

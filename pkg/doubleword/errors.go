@@ -20,6 +20,8 @@ var (
 	// ErrPageLoop is returned when a list shows what it has shown before, or says that more follows an empty page. The list read so
 	// far is then not the whole list. A cursor that was deleted meanwhile does that too, so a fresh listing may succeed.
 	ErrPageLoop = errors.New("list repeats itself")
+	// ErrEndless is returned when a list goes on after as many pages as its query follows. The list read so far is then not the whole list.
+	ErrEndless = errors.New("list has no end")
 	// ErrBadID is returned, before anything is sent, when an id is empty or cannot be a path segment.
 	ErrBadID = errors.New("id is empty or not a path segment")
 	// ErrBadAnswer is returned when a successful status comes with a body that is not the promised JSON.
@@ -107,7 +109,7 @@ func ClassOf(err error) Class {
 		return e.Class
 	case errors.Is(err, ErrInsecureURL), errors.Is(err, ErrBadID):
 		return Permanent
-	case neverSent(err), errors.Is(err, ErrPageLoop), errors.Is(err, ErrIdle):
+	case neverSent(err), errors.Is(err, ErrPageLoop), errors.Is(err, ErrEndless), errors.Is(err, ErrIdle):
 		return Retryable
 	}
 	return Ambiguous

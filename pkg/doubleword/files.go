@@ -63,10 +63,10 @@ func (c *Client) Files(ctx context.Context, q FileQuery) (FilePage, error) {
 }
 
 // AllFiles reads page after page, starting with q, and yields each file once. It ends after the first error it yields, which is
-// [ErrPageLoop] when the provider ignores the cursor; then the list is not whole.
+// [ErrPageLoop] when the provider ignores the cursor and [ErrEndless] after [DefaultMaxPages] pages; then the list is not whole.
 func (c *Client) AllFiles(ctx context.Context, q FileQuery) iter.Seq2[File, error] {
 	q.Limit = allLimit(q.Limit)
-	return allPages("GET /files", q.After, func(after string) ([]File, string, bool, error) {
+	return allPages("GET /files", q.After, DefaultMaxPages, func(after string) ([]File, string, bool, error) {
 		q.After = after
 		page, err := c.Files(ctx, q)
 		return page.Files, page.Last, page.HasMore, err

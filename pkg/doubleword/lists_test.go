@@ -162,3 +162,26 @@ func TestDeleteFileTellsItsOwnDeleteFromAnAbsentFile(t *testing.T) {
 		}
 	}
 }
+
+func TestAListOfEverNewEntriesEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	next := 0
+	client := newClient(t, newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		next++
+		answer(200, "", `{"data":[{"id":"b`+strconv.Itoa(next)+`"}],"has_more":true}`)(w, nil)
+	}), nil)
+	var last error
+	for _, err := range client.AllBatches(t.Context(), doubleword.BatchQuery{MaxPages: 3}) {
+		last = err
+	}
+	if !errors.Is(last, doubleword.ErrEndless) || doubleword.ClassOf(last) != doubleword.Retryable || next != 3 {
+		t.Errorf("after %d pages: %v", next, last)
+	}
+	next = 0
+	for _, err := range client.AllFiles(t.Context(), doubleword.FileQuery{}) {
+		last = err
+	}
+	if !errors.Is(last, doubleword.ErrEndless) || next != doubleword.DefaultMaxPages {
+		t.Errorf("files: after %d pages: %v", next, last)
+	}
+}

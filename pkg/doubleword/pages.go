@@ -1,9 +1,16 @@
 package doubleword
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // fullPage is the page size of the All… calls, just below the provider's clamp of 101.
 const fullPage = 100
+
+// DefaultMaxPages is how many pages the All… calls follow: 200 000 entries. A search for one job's batches or files shows far less, and one
+// that shows more is a list of ever new entries, which would be read, and kept in memory, for ever.
+const DefaultMaxPages = 2000
 
 func allLimit(limit int) int {
 	if limit <= 0 {
@@ -46,26 +53,30 @@ func (l wireList[T]) last() string {
 	return entries[len(entries)-1].cursor()
 }
 
-// pageLoop is the error of a list that cannot be trusted to be whole.
-func pageLoop(route string) error {
-	return &Error{Route: route, Class: Retryable, cause: ErrPageLoop}
+// notWhole is the error of a list that cannot be trusted to be whole.
+func notWhole(route string, cause error) error {
+	return &Error{Route: route, Class: Retryable, cause: cause}
 }
 
 // fetchPage reads the page after a cursor, and says where the next begins and whether there is one.
 type fetchPage[T any] func(after string) (entries []T, last string, more bool, err error)
 
-// allPages walks a list. The provider answers a cursor it does not know with page one, so an entry seen before ends the walk.
-func allPages[T any](route, after string, fetch fetchPage[T], id func(T) string) iter.Seq2[T, error] {
+// allPages walks a list, most pages of it. The provider answers a cursor it does not know with page one, so an entry seen before ends the walk.
+func allPages[T any](route, after string, most int, fetch fetchPage[T], id func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		walk := pageWalk[T]{seen: map[string]struct{}{after: {}}, id: id, loop: pageLoop(route)}
-		for more := true; more; {
-			var err error
-			if after, more, err = walk.page(after, fetch, yield); err != nil {
-				var none T
+		walk := pageWalk[T]{seen: map[string]struct{}{after: {}}, id: id, loop: notWhole(route, ErrPageLoop)}
+		var none T
+		for range most {
+			next, more, err := walk.page(after, fetch, yield)
+			if err != nil {
 				yield(none, err)
+			}
+			if err != nil || !more {
 				return
 			}
+			after = next
 		}
+		yield(none, notWhole(route, fmt.Errorf("%w after %d pages", ErrEndless, most)))
 	}
 }
 

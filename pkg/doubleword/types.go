@@ -84,6 +84,8 @@ type BatchQuery struct {
 	After string
 	// Limit is the page size; the provider clamps it to 1..101 and takes 20 for 0.
 	Limit int
+	// MaxPages is how many pages AllBatches follows before it ends with [ErrEndless]. Default [DefaultMaxPages].
+	MaxPages int
 }
 
 // BatchPage is one page of batches.
