@@ -1,6 +1,8 @@
 package integration_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/batchbus/batchbus/pkg/doubleword/simulator"
@@ -72,5 +74,68 @@ func TestAQueuesSettingsReachTheProviderAndOtherModelsDoNot(t *testing.T) {
 	j, err := s.bus.Client.Job(t.Context(), events.JobRef{Queue: queue, Job: "set"})
 	if err != nil || len(j.Policy.Set) != 2 || len(j.Policy.Models) != 1 {
 		t.Errorf("the job's own policy: %+v, %v", j.Policy, err)
+	}
+}
+
+// TestEachFieldOfAPolicyIsObeyedByTheNextJobWithoutARestart puts one policy after another while the services run, and opens a job under each.
+func TestEachFieldOfAPolicyIsObeyedByTheNextJobWithoutARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Config{})
+	w.replicas = 2
+	s := w.start()
+	jsonl, _ := grouped(6, 1)
+	for name, c := range map[string]struct {
+		policy  string
+		headers []string
+		want    func(p *events.Policy) bool
+		rows    []int // of each batch
+		letters int
+		check   func(j *events.JobStatus) bool
+	}{
+		"batches": {`{"max_rows_per_batch":4}`, nil, func(p *events.Policy) bool { return p.MaxRowsPerBatch == 4 }, []int{4, 2}, 0, nil},
+		"bytes":   {`{"max_bytes_per_batch":400,"max_row_bytes":400}`, nil, func(p *events.Policy) bool { return p.MaxBytesPerBatch == 400 }, []int{2, 2, 2}, 0, nil},
+		"full":    {`{"max_rows_per_job":5}`, nil, func(p *events.Policy) bool { return p.MaxRowsPerJob == 5 }, []int{5}, 1, nil},
+		"long":    {`{"max_row_bytes":100}`, nil, func(p *events.Policy) bool { return p.MaxRowBytes == 100 }, nil, 0, func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 }},
+		"window":  {`{}`, []string{events.HeaderWindow, "1h"}, func(p *events.Policy) bool { return p.Window == "24h" }, []int{6}, 0, func(j *events.JobStatus) bool { return j.Batches[0].Window == "1h" }},
+		"nowindow": {
+			`{"windows":["24h"]}`, []string{events.HeaderWindow, "1h"}, func(p *events.Policy) bool { return len(p.Windows) == 1 }, nil, 0,
+			func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 },
+		},
+		"urls":  {`{"urls":["/v1/embeddings"]}`, nil, func(p *events.Policy) bool { return len(p.URLs) == 1 }, nil, 0, func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 }},
+		"model": {`{"model":"model-of-all"}`, nil, func(p *events.Policy) bool { return p.Model == "model-of-all" }, []int{6}, 0, func(j *events.JobStatus) bool { return j.Batches[0].Model == "model-of-all" }},
+		"keep": {`{"keep_rows_seconds":1,"cancel_grace_seconds":7,"priority":3}`, nil, func(p *events.Policy) bool {
+			return p.KeepRowsSeconds == 1 && p.CancelGraceSeconds == 7 && p.Priority == 3
+		}, []int{6}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.putQueue(name, c.policy)
+			for i, line := range strings.SplitAfter(strings.TrimSpace(jsonl), "\n") {
+				headers := c.headers
+				if i == 5 {
+					headers = append([]string{events.HeaderSeal, "true"}, headers...)
+				}
+				s.send(events.RequestSubject(name, "job"), line, headers...)
+			}
+			s.awaitOf(events.JobDone, name, "job")
+			j, err := s.bus.Client.Job(t.Context(), events.JobRef{Queue: name, Job: "job"})
+			if err != nil || !c.want(&j.Policy) {
+				t.Fatalf("the job records %+v, %v", j.Policy, err)
+			}
+			var rows []int
+			for _, b := range j.Batches {
+				rows = append(rows, b.Rows)
+			}
+			if !slices.Equal(rows, c.rows) || c.check != nil && !c.check(&j) {
+				t.Errorf("batches of %v rows, %+v", rows, j.Totals)
+			}
+			letters := 0
+			for range s.bus.Client.DeadLetters(t.Context(), name, "job", 0) {
+				letters++
+			}
+			if letters != c.letters {
+				t.Errorf("%d dead letters", letters)
+			}
+		})
 	}
 }
