@@ -110,7 +110,7 @@ type anywhere interface {
 
 // randomAccess opens a file; what is compressed, or comes from a pipe, is kept in a temporary one.
 func randomAccess(ctx context.Context, env app.Env, path string) (anywhere, error) {
-	files := &rowFiles{paths: []string{path}, stdin: env.Stdin}
+	files := &rowFiles{paths: []string{path}, stdin: env.Stdin, ended: func() error { return context.Cause(ctx) }}
 	file, err := files.open(path)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -17,6 +18,7 @@ type rowFiles struct {
 	paths []string
 	stdin io.Reader
 	spool *rowfile.Spool // what came from standard input, where it is read twice
+	ended func() error   // why nothing more is to be read; nil: it goes on
 }
 
 // resolveFiles finds them, and says which were left out.
@@ -25,7 +27,7 @@ func resolveFiles(ctx context.Context, env app.Env, args []string) (*rowFiles, e
 	for _, path := range found.LeftOut {
 		say(env, "note: %s is left out, as its name is that of answers: name it to take it", path)
 	}
-	files := &rowFiles{paths: found.Paths, stdin: bytes.NewReader(nil)}
+	files := &rowFiles{paths: found.Paths, stdin: bytes.NewReader(nil), ended: func() error { return context.Cause(ctx) }}
 	if env.Stdin != nil {
 		files.stdin = rowfile.Interruptible(ctx, env.Stdin)
 	}
@@ -42,8 +44,16 @@ func (f *rowFiles) keepStdin(ctx context.Context) (err error) {
 	return err
 }
 
-// open opens one of them. Standard input can be opened once, unless it was kept.
+// open opens one of them, to be read until the command is stopped. Standard input can be opened once, unless it was kept.
 func (f *rowFiles) open(path string) (*rowfile.File, error) {
+	file, err := f.opened(path)
+	if err == nil {
+		file.Reader = bufio.NewReader(stoppable{file.Reader, f.ended})
+	}
+	return file, err
+}
+
+func (f *rowFiles) opened(path string) (*rowfile.File, error) {
 	switch {
 	case path != rowfile.Stdin:
 		return rowfile.Open(path)
@@ -51,6 +61,20 @@ func (f *rowFiles) open(path string) (*rowfile.File, error) {
 		return f.spool.Open()
 	}
 	return rowfile.Unpack(io.NopCloser(f.stdin))
+}
+
+// stoppable reads until there is a reason to stop.
+type stoppable struct {
+	from  io.Reader
+	ended func() error
+}
+
+// Read reads on.
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ended(); err != nil {
+		return 0, err
+	}
+	return s.from.Read(p) //nolint:wrapcheck // readers hand on io.EOF itself
 }
 
 func (f *rowFiles) close() {
@@ -100,7 +124,7 @@ func (o *outputFlag) create(env app.Env, files *rowFiles, hold bool) (*rowfile.O
 	return rowfile.Stream(env.Stdout), nil
 }
 
-// endedWriting is what a command returns that stopped with err. A signal is no fault of its own.
+// endedWriting is what a command that only reads and writes files returns when it stopped with err. A signal is no fault of its own.
 func endedWriting(ctx context.Context, env app.Env, err error) (int, error) {
 	if stopped, ok := errors.AsType[*app.SignalError](context.Cause(ctx)); ok && errors.Is(err, stopped) {
 		return ended(ctx, env, app.ExitFault, err, "No file was written.")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,7 @@ func (s *statsCommand) run(ctx context.Context, env app.Env) (int, error) {
 	policy.DefaultModel = s.Model
 	count := statsCount{counter: rowstats.New(policy), ids: distinct.New(distinct.DefaultBuffer), rules: rulesOf(&policy), paths: files.paths}
 	defer func() { _ = count.ids.Close() }() // it is a temporary file
-	err = files.each(func(_ string, file *rowfile.File) error { return count.file(ctx, file) })
+	err = files.each(func(_ string, file *rowfile.File) error { return count.file(file) })
 	if err != nil {
 		return endedWriting(ctx, env, err)
 	}
@@ -67,18 +66,15 @@ func (s *statsCommand) run(ctx context.Context, env app.Env) (int, error) {
 	return app.ExitOK, printStats(env.Stdout, &stats)
 }
 
-func (c *statsCount) file(ctx context.Context, file io.Reader) error {
+func (c *statsCount) file(file io.Reader) error {
 	var fault error
-	_, err := eachRow(bufio.NewReader(file), c.rules, func(line rows.Line, row rows.Row, bad *rows.Fault) {
+	_, err := eachRow(file, c.rules, func(line rows.Line, row rows.Row, bad *rows.Fault) {
 		id, known := row.CustomID, true
 		if bad == nil {
 			c.counter.Good(len(line.Bytes), &row)
 		} else {
 			c.counter.Bad(len(line.Bytes), bad.Code)
 			id, known = bad.CustomID, bad.HasCustomID
-		}
-		if fault == nil {
-			fault = context.Cause(ctx)
 		}
 		if known && fault == nil {
 			fault = c.ids.Add(id, distinct.Place{File: c.files, Line: line.Number})

@@ -65,39 +65,40 @@ func stringEnd(text []byte, i int) int {
 // span is a part of a text.
 type span struct{ at, end int }
 
-// objects are the objects that text consists of: one or several, with white space, commas and byte order marks between them, perhaps as the
-// elements of one array. It is nil when there is anything else.
-func objects(text []byte) []span {
-	if inner, isArray := elements(text); isArray {
-		return inner
-	}
-	var all []span
+// objects are the objects that text consists of: one or several, with white space, commas and byte order marks between them, or as the elements of
+// arrays. It is nil when there is anything else.
+func objects(text []byte) (all []span) {
 	for at := skip(text, 0); at < len(text); {
 		end := valueEnd(text, at)
-		if text[at] != '{' || end < 0 {
+		switch {
+		case end < 0:
 			return nil
+		case text[at] == '{':
+			all = append(all, span{at, end})
+		default:
+			inner := elements(text[:end], at)
+			if inner == nil {
+				return nil
+			}
+			all = append(all, inner...)
 		}
-		all = append(all, span{at, end})
 		at = skip(text, end)
 	}
 	return all
 }
 
-// elements are the objects of a text that is one array of them.
-func elements(text []byte) (all []span, isArray bool) {
-	start := skip(text, 0)
-	if start == len(text) || text[start] != '[' || valueEnd(text, start) < 0 {
-		return nil, false
+// elements are the objects of an array that ends text and begins at offset at; nil when it has none, or anything else, or is none.
+func elements(text []byte, at int) (all []span) {
+	if text[at] != '[' {
+		return nil
 	}
-	for at := skip(text, start+1); text[at] != ']'; {
+	for at = skip(text, at+1); text[at] != ']'; at = skip(text, all[len(all)-1].end) {
 		if text[at] != '{' {
-			return nil, true
+			return nil
 		}
-		end := valueEnd(text, at)
-		all = append(all, span{at, end})
-		at = skip(text, end)
+		all = append(all, span{at, valueEnd(text, at)})
 	}
-	return all, true
+	return all
 }
 
 // skip is the offset of what is neither white space nor a comma nor a byte order mark.
@@ -121,9 +122,8 @@ const bom = "\uFEFF"
 // valueEnd is the offset behind the JSON value that begins at offset at, -1 when there is none. Names and encoding are not judged here.
 func valueEnd(text []byte, at int) int {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text[at:]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	value, err := dec.ReadValue()
-	if err != nil {
+	if err := dec.SkipValue(); err != nil {
 		return -1
 	}
-	return at + int(dec.InputOffset()-int64(len(value))) + len(value)
+	return at + int(dec.InputOffset())
 }

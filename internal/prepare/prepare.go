@@ -155,9 +155,10 @@ func mayPass(fault *rows.Fault) bool {
 // find tells of a fault, with its place in the file when that is known.
 func (p *Preparer) find(found *piece, fault *rows.Fault, warning bool) {
 	f := Finding{Line: found.line, Code: fault.Code, Message: fault.Message, Hint: fault.Hint, Warning: warning}
-	if strings.Contains(f.Hint, "batchbus prepare") { // which is what could not do it
+	if fault.Code == rows.CodeMultilineObject {
 		f.Hint = "its quotes or brackets do not match, so that nobody can tell where it ends"
 	}
+	f.Hint, _, _ = strings.Cut(f.Hint, "; `batchbus prepare`") // which is what could not do it
 	before := found.spaced()
 	if _, original := p.parser.Parse(before, p.grammar()); original != nil && original.Code == fault.Code && original.Column > 0 {
 		f.Line, f.Column = found.place(original.Column - 1)

@@ -80,6 +80,7 @@ func TestEveryWayToWriteRowsBecomesPlainLines(t *testing.T) {
 		"arrays behind one another":             "[" + a + "]\n[]\n[" + b + "," + c + "]",
 		"lines behind an array":                 "[" + a + "]\n" + b + "\n" + c,
 		"an array among lines":                  a + "\n[" + b + "," + c + "]\n",
+		"rows behind an array among lines":      a + "\n[" + b + "]" + c + "\n",
 		"UTF-16":                                wide(a+"\r\n"+b+"\n"+c, false, true),
 		"UTF-16 of the other order, no mark":    wide(a+"\n"+b+"\n"+c, true, false),
 		"an array in UTF-16":                    wide("["+pretty(a)+","+b+"\n,"+c+"]", false, true),

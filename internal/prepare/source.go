@@ -53,6 +53,8 @@ func (s *source) lines() error {
 		}
 		if long, ok := errors.AsType[*rows.LineTooLongError](err); ok {
 			found.size = long.Size
+		} else if foreign, ok := errors.AsType[*rows.EncodingError](err); ok { // only behind white space: else the whole is decoded
+			return &textError{first, "what follows looks like " + foreign.Encoding + ", not UTF-8; it was not read"}
 		} else if err != nil {
 			return err
 		}

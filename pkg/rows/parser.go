@@ -81,7 +81,7 @@ func (p *Parser) grammar(line []byte, maxDepth int) (start int, twice bool, faul
 	}
 	if line[start] != '{' {
 		message := "the row is JSON, but not an object"
-		return start, twice, newFault(CodeNotAnObject, start, message, "each line is one object {…}; an array of rows is not JSONL")
+		return start, twice, newFault(CodeNotAnObject, start, message, "each line is one object {…}; an array of rows is not JSONL; `batchbus prepare` makes lines of it")
 	}
 	return start, twice, nil
 }

@@ -119,7 +119,7 @@ func explain(line []byte, at int, err error) (message, hint string) {
 func trailing(rest []byte) (message, hint string) {
 	switch r, _ := utf8.DecodeRune(rest); {
 	case r == ',':
-		return "a comma follows the object", "rows are no array: one row per line, ended by a line feed and by nothing else"
+		return "a comma follows the object", "rows are no array: one row per line, ended by a line feed alone; `batchbus prepare` makes lines of an array"
 	case r == '{':
 		return "something follows the object", "one row per line, ended by a line feed and by nothing else"
 	case r == '\f' || r == '\v' || r > utf8.RuneSelf && strings.TrimSpace(string(r)) == "":
