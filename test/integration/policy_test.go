@@ -98,7 +98,9 @@ func TestEachFieldOfAPolicyIsObeyedByTheNextJobWithoutARestart(t *testing.T) {
 		"long":    {`{"max_row_bytes":100}`, nil, func(p *events.Policy) bool { return p.MaxRowBytes == 100 }, nil, 0, func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 }},
 		"window":  {`{}`, []string{events.HeaderWindow, "1h"}, func(p *events.Policy) bool { return p.Window == "24h" }, []int{6}, 0, func(j *events.JobStatus) bool { return j.Batches[0].Window == "1h" }},
 		"nowindow": {
-			`{"windows":["24h"]}`, []string{events.HeaderWindow, "1h"}, func(p *events.Policy) bool { return len(p.Windows) == 1 }, nil, 0,
+			`{"windows":["24h"]}`,
+			[]string{events.HeaderWindow, "1h"},
+			func(p *events.Policy) bool { return len(p.Windows) == 1 }, nil, 0,
 			func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 },
 		},
 		"urls":  {`{"urls":["/v1/embeddings"]}`, nil, func(p *events.Policy) bool { return len(p.URLs) == 1 }, nil, 0, func(j *events.JobStatus) bool { return j.Totals.Rejected == 6 }},

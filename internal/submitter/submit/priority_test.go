@@ -72,7 +72,7 @@ func TestABatchDoesNotTakeThePlaceThatAHigherOneWaitsFor(t *testing.T) {
 				_ = s.Submit(w.t.Context(), queue, "high", "1") // having to wait is its error
 				w.check(s.Sweep(w.t.Context()))
 				w.planIn(queue, "low", ranked(0), 2)
-				w.planIn(queue, "peer", ranked(1), 1) // so small that it may fit where the other did not
+				w.planIn(queue, "peer", ranked(1), 1)          // so small that it may fit where the other did not
 				_ = s.Submit(w.t.Context(), queue, "low", "1") // having to wait is its error
 				b, err := w.jobs.Batch(w.t.Context(), queue, "low", "1")
 				w.check(err)
