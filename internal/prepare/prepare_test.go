@@ -136,6 +136,7 @@ func TestABadRowCostsNoNeighbourAndIsNamedWithItsPlace(t *testing.T) {
 		"an element whose string does not end":       {"[\n" + a + ",\n{\"custom_id\":\"x\n\"},\n" + b + "\n]", "3:16 invalid_json"},
 		"an element over lines with a wrong bracket": {"[\n  " + a + ",\n  {\n  \"x\":[}\n  },\n  {\n" + b[1:] + "\n]", "4:8 invalid_json"},
 		"a number in an array":                       {"[" + a + ", 7 ," + b + "]", fmt.Sprintf("1:%d not_an_object", len(a)+4)},
+		"an array of no rows in front of a row":      {a + "\n[7]" + row("x") + "\n" + b, "2:4 invalid_json"},
 		"a lone surrogate":                           {a + "\n" + strings.Replace(a, `\u00e9`, `\ud83d`, 1) + "\n" + b, fmt.Sprintf("2:%d lone_surrogate", 1+strings.Index(a, `\u00e9`))},
 		"a row that is too large":                    {a + "\n" + strings.Replace(a, "<&>", strings.Repeat("x", 1<<20), 1) + "\n" + b, "2:0 row_too_large"},
 		"a line over the limit":                      {a + "\n" + strings.Repeat("x", 3<<20) + "\n" + b, "2:0 row_too_large"},
