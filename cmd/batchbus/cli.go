@@ -32,6 +32,7 @@ type commands struct {
 	Batch       batchCommand       `cmd:"" help:"End the hold of a batch by adopting or abandoning what the provider has."`
 	Retry       retryCommand       `cmd:"" help:"Send rows of a completed job that have no answer once more, in a job that names it."`
 	List        listCommand        `cmd:"" help:"List the jobs."`
+	Top         topCommand         `cmd:"" help:"Show jobs, batches, rates and holds on a terminal as they change, with keys to filter, cancel and resume."`
 	Jobs        jobsCommand        `cmd:"" help:"Open jobs with options of their own."`
 	Queues      queuesCommand      `cmd:"" help:"Look at the policies of queues, and change them."`
 	Audit       auditCommand       `cmd:"" help:"Prove that every row of a job ended as exactly one result or dead letter, and was paid once."`
