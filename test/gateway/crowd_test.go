@@ -146,3 +146,29 @@ func (h *house) twice(t *testing.T, first int, text string) (attached int) {
 	}
 	return attached
 }
+
+func TestAWaitOutlivesTheBus(t *testing.T) {
+	t.Parallel()
+	h := build(t, 1)
+	done := make(chan error, 1)
+	go func() {
+		c := h.sdk(0)
+		got, err := c.Chat.Completions.New(rig.Patiently(t), ask("patience"))
+		wantAnswer(t, "patience", got, err)
+		done <- err
+	}()
+	rig.Eventually(t, "the call is recorded", func() bool { return h.published() == 1 })
+	rig.Eventually(t, "its row is taken", func() bool { return h.Count("BATCHBUS_ROWS") > 0 })
+	h.Bus.Kill()
+	h.Bus.Start()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if ran := h.Ledger().RowsRun; ran != 1 {
+		t.Errorf("%d rows ran", ran)
+	}
+	h.WantQuietEnd()
+	if code := h.gateways[0].Stop(); code != 143 {
+		t.Errorf("the gateway ends with %d after SIGTERM", code)
+	}
+}
