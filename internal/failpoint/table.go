@@ -93,6 +93,7 @@ func submitterTable() []Entry {
 		{"submitter.commit.batch.held", "a hold for a person", "the reason is met and said again"},
 		{"submitter.commit.batch.resumed", "the end of a hold", "whoever ended it does so again"},
 		{"submitter.commit.queue.held", "the hold of a queue and the batch's step back, both at once", "the batch is still creating when it was not stored: looked for, fenced and posted again, which is refused again and said once"},
+		{"submitter.commit.budget", "what is reserved, as the batches add up to", "the next two sweeps find the ledger to differ, or not"},
 		{"submitter.commit.batch.needs_attention", "an alarm", "the wait goes on and is measured anew"},
 		{"submitter.commit.job.held", "a hold of the whole job", "the next walk meets the reason again"},
 		{"submitter.commit.job.resumed", "the end of a cancelled job's hold whose rows are gone", "the sweep finds it held and cancelled, and ends the hold once"},

@@ -1,7 +1,10 @@
 package chaos_test
 
 import (
+	"time"
+
 	"github.com/batchbus/batchbus/internal/budget"
+	"github.com/batchbus/batchbus/internal/failpoint"
 	"github.com/batchbus/batchbus/internal/jobs"
 	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/pkg/events"
@@ -43,5 +46,34 @@ func (w *world) judgeLedger() {
 	}
 	if got := queue.Spending.Total; got != sum.Ledger.Total || got.Reserved != (events.Amount{}) || reserved == 0 {
 		w.violate(totals, "the ledger has %+v, and %d batches that were counted add up to %+v", got, reserved, sum.Ledger.Total)
+	}
+}
+
+// leak is a ledger into which somebody else has written: the sweep puts it right.
+func leak() scenario {
+	return scenario{
+		name: "leak", limited: true, madeFor: []failpoint.Point{"submitter.commit.budget"},
+		run: func(w *world) {
+			w.job("leak", rows("row", "m", 3))
+			w.event(events.JobDone, "leak")
+			store := jobs.New(w.Store)
+			w.until("a ledger that differs", func() bool {
+				queue, err := store.Budget(rig.Patiently(w.t), rig.Queue)
+				if err != nil || queue.Spending == nil {
+					return false
+				}
+				wrong := *queue.Spending
+				wrong.Total.Reserved.Tokens += 1000
+				queue.Spending = &wrong
+				change := jobs.NewChange(time.Now())
+				change.Ledger(&queue)
+				return store.Commit(rig.Patiently(w.t), change) == nil
+			})
+			w.until("a ledger that is put right", func() bool {
+				queue, err := store.Budget(rig.Patiently(w.t), rig.Queue)
+				return err == nil && queue.Spending.Total.Reserved == (events.Amount{})
+			})
+		},
+		want: expectation{dues: []due{succeed("leak", 3)}},
 	}
 }

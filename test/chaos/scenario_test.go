@@ -27,7 +27,7 @@ type scenario struct {
 // scenarios are all of them, in the order in which points are assigned to them.
 func scenarios() []scenario {
 	return slices.Concat(
-		[]scenario{plain()}, starts(), unanswered(), refusals(), cancels(), strange(), slow(), unread(), keys(), asked(), cuts(), called(),
+		[]scenario{plain(), leak()}, starts(), unanswered(), refusals(), cancels(), strange(), slow(), unread(), keys(), asked(), cuts(), called(),
 	)
 }
 

@@ -227,3 +227,36 @@ func TestOtherQueuesAndSmallerBatchesGoOn(t *testing.T) {
 		}
 	})
 }
+
+// What another version, or a person, wrote into the ledger is found and put right; what is only a moment old is left alone.
+func TestALedgerThatDiffersFromItsBatchesIsPutRight(t *testing.T) {
+	t.Parallel()
+	bubble(t, simulator.Config{}, func(w *world) {
+		w.plan(2)
+		s := w.process(w.client, underLimits(t, &events.Limits{DayTokens: 1 << 40}))
+		w.check(s.Sweep(w.t.Context()))
+		right := w.ledger()
+		leak := func(tokens int64) {
+			b, err := w.jobs.Budget(w.t.Context(), queue)
+			w.check(err)
+			wrong := *b.Spending
+			wrong.Total.Reserved.Tokens += tokens
+			wrong.Today.Reserved.Tokens -= 1
+			b.Spending = &wrong
+			change := jobs.NewChange(time.Now())
+			change.Ledger(&b)
+			w.check(w.jobs.Commit(w.t.Context(), change))
+		}
+		leak(1000)
+		w.check(s.Sweep(w.t.Context()))
+		leak(1) // it moves between two looks, as it does while batches come and go
+		w.check(s.Sweep(w.t.Context()))
+		if got := w.ledger(); got.Total.Reserved.Tokens != right.Total.Reserved.Tokens+1001 {
+			t.Errorf("a ledger that has just moved is changed: %+v", got)
+		}
+		w.check(s.Sweep(w.t.Context()))
+		if got := w.ledger(); got != right {
+			t.Errorf("%+v, want %+v", got, right)
+		}
+	})
+}

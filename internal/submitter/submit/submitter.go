@@ -28,6 +28,7 @@ type Submitter struct {
 	limits   *limits
 	places   *places
 	capacity *capacity
+	proofs   *proofs
 }
 
 // New returns a submitter; an error names what the configuration lacks. It does no I/O.
@@ -36,7 +37,7 @@ func New(config Config) (*Submitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Submitter{config: config, patience: config.patience(), memories: newMemories(), limits: newLimits(), places: &places{}, capacity: newCapacity()}, nil
+	return &Submitter{config: config, patience: config.patience(), memories: newMemories(), limits: newLimits(), places: &places{}, capacity: newCapacity(), proofs: &proofs{}}, nil
 }
 
 // Submit drives one batch as far as it goes now. nil: it is submitted, ended or held. An error of [jetstore.Later]: it has to wait. Other

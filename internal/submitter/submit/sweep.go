@@ -64,7 +64,7 @@ func (s *Submitter) Sweep(ctx context.Context) error {
 		})
 	}
 	_ = workers.Wait() // its goroutines return nil: one batch's error stops no other
-	return errors.Join(errors.Join(failed...), s.complete(ctx, open))
+	return errors.Join(errors.Join(failed...), s.complete(ctx, open), s.proveLedgers(ctx))
 }
 
 // name is a batch's.
