@@ -46,11 +46,19 @@ func (r *queuesResumeCommand) run(ctx context.Context, env app.Env) (int, error)
 		}
 		say(env, "queue %s is not paused: its batches go on with the submitters' next look", q.Queue)
 		for i := range q.Holds {
-			say(env, "it is held still, as %s: batchbus resume --queue %s", q.Holds[i].Code, q.Queue)
+			say(env, "it is held still, as %s: %s", q.Holds[i].Code, queueCure(q.Queue, q.Holds[i].Code))
 		}
 		if r.JSON {
 			return app.ExitOK, printJSON(env, q)
 		}
 		return app.ExitOK, nil
 	})
+}
+
+// queueCure is the command that ends one of a queue's holds.
+func queueCure(queue, code string) string {
+	if code == events.HoldPaused {
+		return "batchbus queues resume " + queue
+	}
+	return "batchbus resume --queue " + queue
 }

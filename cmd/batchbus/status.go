@@ -96,7 +96,7 @@ func jobWords(j *events.JobStatus) (lines []string) {
 	}
 	for i := range j.QueueHolds {
 		h := &j.QueueHolds[i]
-		add("queue %s %s (batchbus resume --queue %s)", j.Queue, holdWords(&h.Hold), j.Queue)
+		add("queue %s %s (%s)", j.Queue, holdWords(&h.Hold), queueCure(j.Queue, h.Code))
 	}
 	return lines
 }

@@ -74,7 +74,7 @@ func (v *view) holds() (holds []string) {
 		}
 	}
 	if hold, held := v.queueHold(); held {
-		holds = append(holds, fmt.Sprintf("queue %s: %s: %s (batchbus resume --queue %s)", v.job.Queue, hold.Code, hold.Message, v.job.Queue))
+		holds = append(holds, fmt.Sprintf("queue %s: %s: %s (%s)", v.job.Queue, hold.Code, hold.Message, queueCure(v.job.Queue, hold.Code)))
 	}
 	return holds
 }

@@ -111,6 +111,7 @@ func TestAJobIsOpenedWithOptionsOfItsOwnAndItsQueueIsPaused(t *testing.T) {
 		t.Errorf("%s", got.stderr)
 	}
 	d.do(t, "resume", "--queue", "default").want(t, 2, "queues resume default")
+	d.do(t, "wait", "nightly", "--timeout", "1m").want(t, 2, "paused: a test (batchbus queues resume default)")
 	d.do(t, "queues", "resume", "default").want(t, 0, "not paused")
 	d.do(t, "wait", "nightly", "--timeout", "1m").want(t, 0)
 }
