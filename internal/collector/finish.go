@@ -185,7 +185,9 @@ func (r *run) pages(ctx context.Context, f file) error {
 			return nil
 		}
 		first = got.first
-		skip += got.received
+		if skip += got.received; skip > mostLines(len(r.entries)) {
+			return &providerError{errEndlessFile}
+		}
 	}
 	return nil
 }

@@ -134,6 +134,13 @@ func (r *run) take(ctx context.Context, f file, raw []byte, got *reading) error 
 	return r.count(ctx, f, line.CustomID, repeat, got)
 }
 
+// mostLines is how many lines of a file are read whose batch has so many rows: a provider may repeat lines and add foreign ones, but a file that
+// goes on beyond that never ends.
+func mostLines(rows int) int { return 1000 + 10*rows }
+
+// errEndlessFile is returned when a file goes on and on.
+var errEndlessFile = errors.New("read results: far more lines came than the batch has rows")
+
 // count counts a line that is done, and moves the cursor now and then.
 func (r *run) count(ctx context.Context, f file, wireID string, repeat bool, got *reading) error {
 	if got.received == 0 {
@@ -150,6 +157,9 @@ func (r *run) count(ctx context.Context, f file, wireID string, repeat bool, got
 		if err := r.commit(ctx); err != nil {
 			return err
 		}
+	}
+	if got.received > mostLines(len(r.entries)) {
+		return &providerError{errEndlessFile}
 	}
 	if r.provider.turn.stopped() {
 		return errors.Join(errStopping, r.commit(ctx))

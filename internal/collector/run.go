@@ -40,7 +40,8 @@ type run struct {
 
 	heard int // lines of rows that have an outcome, since the files were last read from their start
 
-	orphans     []string // ids that nobody sent, the first of them
+	slowSince   time.Time // when the provider first sent nothing for long; zero: it never did
+	orphans     []string  // ids that nobody sent, the first of them
 	provisional int
 	quarantined int
 }
@@ -56,12 +57,14 @@ func (s *Service) newRun(ctx context.Context, b *jobs.Batch, p waiting, entries 
 			return nil, err
 		}
 	}
-	return &run{
+	r := &run{
 		job: job, again: map[int]retry{},
 		s: s, log: s.logger(b), b: b, provider: p, entries: entries,
 		cursor: cursor, seen: cursor.Settled.Clone(), found: map[int]tally{}, stood: map[int]string{}, window: s.cfg.Bus.NewWindow(s.cfg.InFlight),
 		read: [2]int{cursor.OutputLines, cursor.ErrorLines}, lines: [2]int{cursor.OutputLines, cursor.ErrorLines},
-	}, nil
+	}
+	r.provider.slow = r.slow
+	return r, nil
 }
 
 // cursorOf is b's cursor, read while b had not ended. A settlement replaces the cursor, so whoever changes the one returned has not missed it:

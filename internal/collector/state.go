@@ -17,6 +17,7 @@ const (
 	whyMissing  = "rows are in neither file"
 	whyOutage   = "provider does not hand out the files"
 	whyBill     = "provider has not added up its bill"
+	whySlow     = "waiting for the provider's answers"
 	whyManifest = "manifest is not in the object store"
 )
 

@@ -29,39 +29,44 @@ func (t turn) watch() (over func()) {
 	return func() { timer.Stop() }
 }
 
-// waiting is a provider whose caller leaves its worker when an answer takes long.
+// waiting is a provider whose caller leaves its worker when an answer takes long, and says so.
 type waiting struct {
 	Provider
 	turn turn
+	slow func(context.Context) // is called again and again while an answer does not come
+}
+
+// waitFor waits for an answer.
+func waitFor[T any](ctx context.Context, w waiting, call func() (T, error)) (T, error) {
+	defer w.turn.watch()()
+	return await(func() { w.slow(ctx) }, call)
 }
 
 // Content implements [Provider].
 func (w waiting) Content(ctx context.Context, fileID string, q doubleword.ContentQuery) (*doubleword.Content, error) {
-	defer w.turn.watch()()
-	return w.body(w.Provider.Content(ctx, fileID, q))
+	content, err := waitFor(ctx, w, func() (*doubleword.Content, error) { return w.Provider.Content(ctx, fileID, q) })
+	return w.body(ctx, content, err)
 }
 
 // Results implements [Provider].
 func (w waiting) Results(ctx context.Context, batchID string, q doubleword.ContentQuery) (*doubleword.Content, error) {
-	defer w.turn.watch()()
-	return w.body(w.Provider.Results(ctx, batchID, q))
+	content, err := waitFor(ctx, w, func() (*doubleword.Content, error) { return w.Provider.Results(ctx, batchID, q) })
+	return w.body(ctx, content, err)
 }
 
 // Batch implements [Provider].
 func (w waiting) Batch(ctx context.Context, id string) (doubleword.Batch, error) {
-	defer w.turn.watch()()
-	return w.Provider.Batch(ctx, id)
+	return waitFor(ctx, w, func() (doubleword.Batch, error) { return w.Provider.Batch(ctx, id) })
 }
 
 // Analytics implements [Provider].
 func (w waiting) Analytics(ctx context.Context, batchID string) (doubleword.Analytics, error) {
-	defer w.turn.watch()()
-	return w.Provider.Analytics(ctx, batchID)
+	return waitFor(ctx, w, func() (doubleword.Analytics, error) { return w.Provider.Analytics(ctx, batchID) })
 }
 
-func (w waiting) body(content *doubleword.Content, err error) (*doubleword.Content, error) {
+func (w waiting) body(ctx context.Context, content *doubleword.Content, err error) (*doubleword.Content, error) {
 	if err == nil {
-		content.Body = waitingBody{ReadCloser: content.Body, turn: w.turn}
+		content.Body = waitingBody{ReadCloser: content.Body, read: func(read func() (int, error)) (int, error) { return waitFor(ctx, w, read) }}
 	}
 	return content, err
 }
@@ -69,11 +74,10 @@ func (w waiting) body(content *doubleword.Content, err error) (*doubleword.Conte
 // waitingBody is the body of such a provider's answer.
 type waitingBody struct {
 	io.ReadCloser
-	turn turn
+	read func(read func() (int, error)) (int, error)
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Its errors are the provider's: io.EOF must stay what it is.
 func (b waitingBody) Read(p []byte) (int, error) {
-	defer b.turn.watch()()
-	return b.ReadCloser.Read(p) //nolint:wrapcheck // it is the provider's, and io.EOF must stay what it is
+	return b.read(func() (int, error) { return b.ReadCloser.Read(p) })
 }

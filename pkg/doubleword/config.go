@@ -41,7 +41,7 @@ type Config struct {
 	CallTimeout time.Duration
 	// CreateTimeout bounds CreateBatch, from the dial to the last byte.
 	CreateTimeout time.Duration
-	// IdleTimeout ends a transfer when no byte has moved for so long.
+	// IdleTimeout ends an upload when no byte has moved for so long, and a download when less than a kibibyte has.
 	IdleTimeout time.Duration
 	// RetryTimeout bounds the repeats inside one safe call, waits included; negative means no repeats.
 	RetryTimeout time.Duration

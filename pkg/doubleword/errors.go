@@ -13,8 +13,8 @@ import (
 
 // Sentinels; the errors that wrap them are usually an [*Error].
 var (
-	// ErrIdle is returned when no byte of a transfer moved for the idle timeout.
-	ErrIdle = errors.New("no byte moved for the idle timeout")
+	// ErrIdle is returned when no byte of an upload, or less than a kibibyte of a download, moved for the idle timeout.
+	ErrIdle = errors.New("next to nothing moved for the idle timeout")
 	// ErrTimeout is returned when a call that is not a transfer took longer than its timeout.
 	ErrTimeout = errors.New("call took too long")
 	// ErrPageLoop is returned when a list shows what it has shown before, or says that more follows an empty page. The list read so
