@@ -33,6 +33,7 @@ func (s *Service) endpoints() []endpoint {
 		{name: events.APIJobsForget, answer: answering(s.forget), slow: true},
 		{name: events.APIJobsResume, answer: answering(s.resume), slow: true},
 		{name: events.APIJobsRetry, answer: answering(s.retry), slow: true},
+		{name: events.APIEstimate, answer: answering(s.estimate), slow: true},
 		{name: events.APIQueuesGet, answer: answering(s.getQueue)},
 		{name: events.APIQueuesPut, answer: answering(s.putQueue)},
 		{name: events.APIQueuesList, answer: answering(s.listQueues)},

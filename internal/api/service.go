@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/jobs"
+	"github.com/batchbus/batchbus/internal/prices"
 	"github.com/batchbus/batchbus/internal/queues"
 	"github.com/batchbus/batchbus/internal/room"
 	"github.com/batchbus/batchbus/pkg/client"
@@ -25,6 +26,8 @@ type Config struct {
 	Log  zerolog.Logger // the default says nothing
 	// Queues are the policies of queues. Default: those on Bus.
 	Queues Queues
+	// Prices says what rows may cost. Default: nobody knows.
+	Prices *prices.Table
 	// RequestTimeout is how long one request may take. Default 20 s; forgetting a job may take ten times as long.
 	RequestTimeout time.Duration
 	// DrainTimeout is how long a request in hand may go on after the stop. Default 10 s.

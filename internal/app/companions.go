@@ -33,6 +33,7 @@ func withAPI(d *deps, service Service, err error) (Service, error) {
 	settings := d.options.Settings
 	answers, err := api.New(api.Config{
 		Bus: bus, Jobs: jobs.New(bus), Queues: queues.New(bus, settings.Linger), Log: d.log("api"), DrainTimeout: settings.DrainTimeout,
+		Prices: d.options.Prices,
 	})
 	if err != nil {
 		return nil, err

@@ -99,3 +99,8 @@ func OfTail(url string, tail []byte) Row {
 	}
 	return OfRow(url, tail[at+len(name):len(tail)-1])
 }
+
+// OfBytes estimates rows whose bodies have so many bytes together, and whose answers have no bound.
+func OfBytes(rows int, size int64) Sum {
+	return Sum{Rows: rows, Input: size/BytesPerToken + 1 + int64(rows)*RowTokens, Unbounded: int64(rows)}
+}

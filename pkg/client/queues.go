@@ -39,3 +39,9 @@ func (c *Client) Queues(ctx context.Context) iter.Seq2[events.QueueStatus, error
 		}
 	}
 }
+
+// Estimate says what rows may take before they are sent: those of a job that waits, or such as the request tells of. It reads the job's rows, which
+// may take seconds.
+func (c *Client) Estimate(ctx context.Context, q events.AskEstimate) (events.Estimated, error) {
+	return ask[events.Estimated](ctx, c, events.APIEstimate, q, forgetTimeout)
+}

@@ -150,7 +150,7 @@ type RemoteBatch struct {
 type APIPayload interface {
 	OpenJob | SealJob | GetJob | ListJobs | JobRef | JobStatus | JobList | Forgotten | APIError | ResumeJobs | Resumed | EndHold | Batch |
 		GetQueue | PutQueue | ListQueues | QueueStatus | QueueList | RetryJob | Retried |
-		PauseQueue | GetBatch | ListBatches | BatchList
+		PauseQueue | GetBatch | ListBatches | BatchList | AskEstimate | Estimated
 }
 
 // EncodeAPI returns the JSON of v.

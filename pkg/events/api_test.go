@@ -41,6 +41,14 @@ func apiVectors() []vector {
 		}}),
 		apiVector("end_hold", events.EndHold{JobRef: ref, N: "5-1", ProviderBatchID: "batch-7"}),
 		apiVector("resume", events.ResumeJobs{JobRef: ref, Code: events.HoldCredit}),
+		apiVector("estimate", events.AskEstimate{JobRef: ref, Window: "1h", Model: "m", Rows: 1, Bytes: 2, OutputTokens: 3}),
+		apiVector("estimated", events.Estimated{
+			Queue: "night", Job: "nightly", Limits: events.Limits{DayTokens: 5}, Groups: []events.EstimatedGroup{{
+				GroupKey: events.GroupKey{Window: "24h", URL: "/v1/embeddings", Model: "m"}, Rows: 2,
+				Estimate: events.Estimate{InputTokens: 7, OutputTokens: 8, OutputFrom: events.FromDefault},
+				Cost:     &events.Cost{Amount: "1", Currency: "USD", Basis: "price_table"},
+			}},
+		}),
 		apiVector("resume_allow", events.ResumeJobs{JobRef: ref, Allow: &events.Allowance{Money: 12_500_000_000_000, Tokens: 7}}),
 		apiVector("resumed", events.Resumed{More: true, Holds: []events.ResumedHold{
 			{Queue: "default", Job: "nightly", Code: events.HoldRowsOlder, Ended: true},

@@ -55,10 +55,16 @@ type Reservation struct {
 type Estimate struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
-	// OutputFrom says what stands for the answers of rows that do not bound theirs: "max_tokens" when all do, "history" for what answers of the
-	// queue took, "default" for a fixed number.
+	// OutputFrom says what stands for the answers of rows that do not bound theirs, as one of the From constants.
 	OutputFrom string `json:"output_from"`
 }
+
+// Where the output tokens of an estimate come from.
+const (
+	FromBounds  = "max_tokens" // every row bounds its answer, or whoever asked did
+	FromHistory = "history"    // what answers of the model took in the queue so far
+	FromDefault = "default"    // a fixed number
+)
 
 // Shortage says which limit keeps a batch from being sent. Figures are decimal texts, in tokens or money.
 type Shortage struct {

@@ -8,13 +8,6 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
-// Where the output of rows comes from that do not bound theirs.
-const (
-	fromBounds  = "max_tokens"
-	fromHistory = "history"
-	fromDefault = "default"
-)
-
 // estimateRows reads the batch's rows and says what they may take. The provider is not asked: its own estimate needs the upload, and is no upper
 // bound (doubleword-contract.md 3.5).
 func (d *drive) estimateRows(ctx context.Context) (step, error) {
@@ -29,7 +22,7 @@ func (d *drive) estimateRows(ctx context.Context) (step, error) {
 		}
 		sum.Add(estimate.OfTail(d.batch.URL, row.Tail))
 	}
-	assumed, from := int64(0), fromBounds
+	assumed, from := int64(0), events.FromBounds
 	if sum.Unbounded > 0 {
 		if assumed, from, err = d.history(ctx); err != nil {
 			return step{}, err
@@ -43,18 +36,12 @@ func (d *drive) estimateRows(ctx context.Context) (step, error) {
 
 // history is what to assume of an answer without a bound, by what answers of the same model took in batches of the queue that have ended.
 func (d *drive) history(ctx context.Context) (assumed int64, from string, err error) {
-	var answers, tokens int64
-	for b, err := range d.config.Jobs.AllBatches(ctx) {
-		if err != nil {
-			return 0, "", err
-		}
-		if b.Queue == d.batch.Queue && b.Model == d.batch.Model && b.State.Ended() && b.Totals != nil {
-			answers += int64(b.Totals.Succeeded)
-			tokens += b.Totals.Usage.CompletionTokens
-		}
+	answers, tokens, err := d.config.Jobs.Answers(ctx, d.batch.Queue, d.batch.Model)
+	if err != nil {
+		return 0, "", err
 	}
-	if from = fromHistory; answers == 0 {
-		from = fromDefault
+	if from = events.FromHistory; answers == 0 {
+		from = events.FromDefault
 	}
 	return estimate.Assume(answers, tokens), from, nil
 }
