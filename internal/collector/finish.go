@@ -100,7 +100,7 @@ func (r *run) search(ctx context.Context, t trouble, waited bool) (time.Duration
 	}
 	if away {
 		t = trouble{other: t.other} // there is nobody to ask elsewhere
-	} else if t.gone != nil || t.other != nil || !accounted(remote.Counts, r.cursor.Totals, len(r.again)) {
+	} else if t.gone != nil || t.other != nil || !r.accounted(&remote) {
 		if t, err = r.everywhere(ctx); err != nil {
 			return 0, err
 		}

@@ -91,11 +91,16 @@ func (r *run) settle(ctx context.Context) (time.Duration, error) {
 // nobody may pay for the rows again unasked. One row that is counted and stands nowhere is a missing row like any other. In a job that is to be
 // cancelled nobody waits.
 func (r *run) resultsGone(remote *doubleword.Batch, t trouble) bool {
-	if r.job.CancelWanted != nil || accounted(remote.Counts, r.cursor.Totals, len(r.again)) {
+	if r.job.CancelWanted != nil || r.accounted(remote) {
 		return false
 	}
 	counted := remote.Counts.Completed + remote.Counts.Failed
 	return t.gone != nil || r.heard == 0 && counted > 1
+}
+
+// accounted reports whether the provider's counts name no row that is not found. Counts that cannot be true say nothing of that.
+func (r *run) accounted(remote *doubleword.Batch) bool {
+	return !remote.CountsImpossible && accounted(remote.Counts, r.cursor.Totals, len(r.again))
 }
 
 // errEmptied is returned when files hold nothing whose rows the provider counts.

@@ -12,7 +12,8 @@ import (
 
 // Decide puts what the provider says of a batch into its state, and returns the events that tell of it: none when nothing changed but
 // the time of the next poll. A batch that has ended by its status while its counts leave rows open is a changing picture, and waited for
-// until its window is over; then it has ended, and the collector answers for the rows that no file holds. It is pure.
+// until its window is over; then it has ended, and the collector answers for the rows that no file holds. Counts that cannot be true count for
+// nothing. It is pure.
 func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) []events.Kind {
 	counts := events.Counts(remote.Counts)
 	changed := counts != b.Counts || remote.Status != b.Status
@@ -27,7 +28,7 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 		b.ExpiresAt = &end
 	}
 	late := b.ExpiresAt != nil && now.After(*b.ExpiresAt)
-	if remote.Terminal() || late && !remote.Alive() {
+	if remote.Terminal() || contradicts(b, &remote) || late && !remote.Alive() {
 		b.State, b.SinceAt, b.FinishedAt = events.BatchFinished, now, &now
 		b.Why, b.ETAAt, b.NextPollAt, b.NextTryAt = "", nil, nil, nil
 		return append(kinds, events.BatchIsFinished)
@@ -39,12 +40,21 @@ func Decide(b *events.Batch, remote doubleword.Batch, now time.Time, pace Pace) 
 		b.Overdue = true
 		kinds = append(kinds, events.BatchOverdue)
 	}
-	if b.Why = why(b); isStuck(b, now, pace) {
+	if b.Why = why(b); remote.CountsImpossible {
+		b.Why += "; its counts cannot be true and are ignored (counts_contradict)"
+	}
+	if isStuck(b, now, pace) {
 		b.Why += ": needs attention"
 	}
 	next := now.Add(pace.Interval(b, now))
 	b.NextPollAt = &next
 	return kinds
+}
+
+// contradicts reports whether a completed batch counts more rows than it was sent with: such counts say nothing of rows that are open, so it has
+// ended by its status, and the collector looks for its rows.
+func contradicts(b *events.Batch, remote *doubleword.Batch) bool {
+	return remote.Status == doubleword.StatusCompleted && b.Rows > 0 && remote.Counts.Total > b.Rows
 }
 
 // windowEnd is when b's window ends: as the provider says, or else as it was asked for, so that a batch is overdue some time at every provider.

@@ -38,19 +38,31 @@ type wireCounts struct {
 	Failed    looseNumber `json:"failed"`
 }
 
+// mostRows is more than any batch has: the provider's own limit of a file is far below a billion rows.
+const mostRows = 1_000_000_000
+
+// counts are none, and not possible, when one of them is negative or more than any batch can have.
+func (w wireCounts) counts() (c Counts, possible bool) {
+	for _, n := range []looseNumber{w.Total, w.Completed, w.Failed} {
+		if n < 0 || n > mostRows {
+			return Counts{}, false
+		}
+	}
+	return Counts{Total: int(w.Total.int()), Completed: int(w.Completed.int()), Failed: int(w.Failed.int())}, true
+}
+
 func (w wireBatch) valid() bool { return w.ID != "" }
 
 func (w wireBatch) cursor() string { return string(w.ID) }
 
 func (w wireBatch) batch() Batch {
+	counts, possible := w.Counts.counts()
 	return Batch{
 		ID: string(w.ID), Status: string(w.Status), Endpoint: string(w.Endpoint), CompletionWindow: string(w.CompletionWindow),
 		InputFileID: string(w.InputFileID), OutputFileID: string(w.OutputFileID), ErrorFileID: string(w.ErrorFileID),
 		CreatedAt: w.CreatedAt.Time, ExpiresAt: w.ExpiresAt.Time, InProgressAt: w.InProgressAt.Time, FinalizingAt: w.FinalizingAt.Time,
 		CompletedAt: w.CompletedAt.Time, FailedAt: w.FailedAt.Time, CancelledAt: w.CancelledAt.Time,
-		Counts: Counts{
-			Total: int(w.Counts.Total.int()), Completed: int(w.Counts.Completed.int()), Failed: int(w.Counts.Failed.int()),
-		},
+		Counts: counts, CountsImpossible: !possible,
 		Metadata: w.Metadata, Errors: w.Errors,
 	}
 }

@@ -40,10 +40,11 @@ func (b Batch) Terminal() bool {
 func (b Batch) Settled() bool { return b.Counts.Total > 0 && b.Counts.open() == 0 }
 
 // Adoptable reports whether the batch is worth following instead of making another one: it is alive, or rows completed, or every
-// row failed, which is an answer too. A batch that failed or was cancelled before it had rows is not. It is pure.
+// row failed, which is an answer too. A batch that failed or was cancelled before it had rows is not. One whose counts are impossible may have
+// had some. It is pure.
 func (b Batch) Adoptable() bool {
 	allFailed := b.Status == StatusFailed && b.Counts.Total > 0 && b.Counts.Failed == b.Counts.Total
-	return b.Alive() || b.Counts.Completed > 0 || allFailed
+	return b.Alive() || b.CountsImpossible || b.Counts.Completed > 0 || allFailed
 }
 
 func (c Counts) open() int { return max(0, c.Total-c.Completed-c.Failed) }

@@ -47,6 +47,8 @@ type Batch struct {
 	InputFileID, OutputFileID, ErrorFileID                                               string
 	CreatedAt, ExpiresAt, InProgressAt, FinalizingAt, CompletedAt, FailedAt, CancelledAt time.Time
 	Counts                                                                               Counts
+	// CountsImpossible says that the provider's counts cannot be true, such as negative ones; Counts is zero then.
+	CountsImpossible bool
 	// Metadata is what the creator gave, less what the provider drops, plus what it adds: never compare it for equality.
 	Metadata map[string]string
 	Errors   []BatchError
