@@ -10,23 +10,29 @@ import (
 
 // usageOf is what batchbus usage prints of a queue as JSON.
 type usageOf struct {
-	Queue  string
+	Queue  string `json:"queue"`
 	Limits struct {
 		DayTokens int64 `json:"day_tokens"`
-	}
+	} `json:"limits"`
 	Ledger struct {
 		Total struct {
-			Spent, Reserved struct{ Tokens int64 }
-		}
-	}
+			Spent struct {
+				Tokens int64 `json:"tokens"`
+			} `json:"spent"`
+			Reserved struct {
+				Tokens int64 `json:"tokens"`
+			} `json:"reserved"`
+		} `json:"total"`
+	} `json:"ledger"`
 	Total struct {
-		Batches, Rows int
-		Tokens        struct {
+		Batches int `json:"batches"`
+		Rows    int `json:"rows"`
+		Tokens  struct {
 			Total int64 `json:"total_tokens"`
-		}
-		Cost, Currency, Basis string
-		Saved                 string
-	}
+		} `json:"tokens"`
+		Basis string `json:"basis"`
+		Saved string `json:"saved"`
+	} `json:"total"`
 }
 
 func TestALimitHoldsAJobBeforeAnythingIsSentUntilAPersonAllowsMore(t *testing.T) {
@@ -86,7 +92,11 @@ const realtimePrices = `[{"model":"MODEL","window":"realtime","input_per_million
 // modelOf is the model of the rows of these tests.
 func modelOf(t *testing.T) string {
 	t.Helper()
-	var row struct{ Body struct{ Model string } }
+	var row struct {
+		Body struct {
+			Model string `json:"model"`
+		} `json:"body"`
+	}
 	if err := json.Unmarshal(fmt.Appendf(nil, goodRow, "a"), &row); err != nil {
 		t.Fatal(err)
 	}

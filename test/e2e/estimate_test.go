@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/batchbus/batchbus/pkg/events"
 )
 
 const estimatePrices = `[
@@ -15,14 +17,14 @@ const estimatePrices = `[
 
 // estimateOf is what batchbus estimate prints as JSON.
 type estimateOf struct {
-	Rows, BadRows int
-	Tokens        struct {
+	Rows   int `json:"rows"`
+	Tokens struct {
 		Input  int64 `json:"prompt_tokens"`
 		Output int64 `json:"completion_tokens"`
-	}
-	Cost         *struct{ Amount, Currency string }
-	RealtimeCost *struct{ Amount string } `json:"realtime_cost"`
-	Groups       []struct{ Model string }
+	} `json:"tokens"`
+	Cost         *events.Cost            `json:"cost"`
+	RealtimeCost *events.Cost            `json:"realtime_cost"`
+	Groups       []events.EstimatedGroup `json:"groups"`
 }
 
 func TestEstimateSaysWhatRowsMayTakeAndCostBeforeAnythingIsSent(t *testing.T) {
