@@ -157,22 +157,9 @@ func (p *queuesPutCommand) run(ctx context.Context, env app.Env) (int, error) {
 		return app.ExitFault, err
 	}
 	return p.look(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
-		put := events.PutQueue{Queue: p.Queue}
-		if fields == nil {
-			have, err := bus.Client.Queue(ctx, p.Queue)
-			if err != nil {
-				return app.ExitFault, explain(err)
-			}
-			put.Revision = &have.Revision
-			if fields, err = recordOf(&have); err != nil {
-				return app.ExitFault, err
-			}
-		}
-		if err := p.change(fields); err != nil {
+		put, err := p.wanted(ctx, bus, fields)
+		if err != nil {
 			return app.ExitFault, err
-		}
-		if put.Policy, err = json.Marshal(fields); err != nil {
-			return app.ExitFault, fmt.Errorf("encode policy: %w", err)
 		}
 		q, err := bus.Client.PutQueue(ctx, put)
 		if err != nil {
@@ -187,6 +174,29 @@ func (p *queuesPutCommand) run(ctx context.Context, env app.Env) (int, error) {
 		}
 		return app.ExitOK, describeQueue(env, &q)
 	})
+}
+
+// wanted is what is to be put: the fields of the file, or those that the queue has and as it has them now, with the changes in them.
+func (p *queuesPutCommand) wanted(ctx context.Context, bus *app.Bus, fields map[string]any) (events.PutQueue, error) {
+	put := events.PutQueue{Queue: p.Queue}
+	if fields == nil {
+		have, err := bus.Client.Queue(ctx, p.Queue)
+		if err != nil {
+			return put, explain(err)
+		}
+		put.Revision = &have.Revision
+		if fields, err = recordOf(&have); err != nil {
+			return put, err
+		}
+	}
+	if err := p.change(fields); err != nil {
+		return put, err
+	}
+	var err error
+	if put.Policy, err = json.Marshal(fields); err != nil {
+		return put, fmt.Errorf("encode policy: %w", err)
+	}
+	return put, nil
 }
 
 // lined puts each fault of a policy on a line of its own.

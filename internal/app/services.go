@@ -89,7 +89,7 @@ func buildSubmitter(d *deps) (Service, error) {
 		Provider:      providers(d.clients, func(c *doubleword.Client) submit.Provider { return c }),
 		CreateTimeout: s.CreateTimeout, QuietPeriod: s.QuietPeriod, UploadAllowance: s.UploadAllowance,
 		FirstPollInterval: s.PollFloor, Policy: d.queues.Policy, Prices: d.options.Prices,
-		SweepInterval:     s.SweepInterval, DrainTimeout: s.DrainTimeout,
+		SweepInterval: s.SweepInterval, DrainTimeout: s.DrainTimeout,
 	})
 	if err != nil {
 		return nil, err
