@@ -32,6 +32,9 @@ func (c *census) emit(to chan<- prometheus.Metric, now time.Time) {
 		emit(to, MetricHolds, "Queues, jobs and batches that wait for a person, by code.", float64(all.n), labels, values...)
 		emit(to, MetricHeldSeconds, "For how long the one that has waited longest has been waiting.", age(all.since, now), labels, values...)
 	}
+	for queue, ledger := range c.ledgers {
+		emitLedger(to, queue, &ledger, now)
+	}
 	emit(to, MetricBatchesOverdue, "Batches that are past what the provider promised.", float64(c.overdue), nil)
 	emit(to, MetricUnsettledRows, "Rows of batches that have not ended.", float64(c.unsettledRows), nil)
 	emit(to, MetricOldestUnsettled, "How long ago the oldest job without its completion was sealed; 0: none.", age(c.oldestUnsettled, now), nil)
@@ -43,6 +46,22 @@ func (c *census) emit(to chan<- prometheus.Metric, now time.Time) {
 	for name, b := range c.consumers {
 		emit(to, MetricConsumerPending, "Messages that no service has been given yet.", float64(b.pending), []string{"consumer"}, name)
 		emit(to, MetricConsumerAckPending, "Messages in hand or given back for later.", float64(b.unacked), []string{"consumer"}, name)
+	}
+}
+
+// emitLedger tells what a queue under limits has spent, and has reserved by estimates. A day that is over has spent nothing.
+func emitLedger(to chan<- prometheus.Metric, queue string, l *events.Ledger, now time.Time) {
+	today := l.Today
+	if l.Day < now.UTC().Format(time.DateOnly) {
+		today = events.Spending{}
+	}
+	for _, of := range []struct {
+		what   string
+		amount events.Amount
+	}{{"spent", l.Total.Spent}, {"reserved", l.Total.Reserved}, {"spent_today", today.Spent}, {"reserved_today", today.Reserved}} {
+		labels := []string{"queue", "what"}
+		emit(to, MetricQueueTokens, "Tokens that a queue under limits has spent and, by estimates, reserved.", float64(of.amount.Tokens), labels, queue, of.what)
+		emit(to, MetricQueueMoney, "Money that it has spent and reserved, in the currency of its price table.", float64(of.amount.Money)/float64(events.MoneyUnit), labels, queue, of.what)
 	}
 }
 

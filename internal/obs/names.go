@@ -21,6 +21,8 @@ const (
 	MetricBatchesOverdue     = "batchbus_batches_overdue"
 	MetricHolds              = "batchbus_holds"
 	MetricHeldSeconds        = "batchbus_held_seconds"
+	MetricQueueTokens        = "batchbus_queue_tokens"
+	MetricQueueMoney         = "batchbus_queue_money"
 	MetricUnsettledRows      = "batchbus_unsettled_rows"
 	MetricOldestUnsettled    = "batchbus_oldest_unsettled_seconds"
 	MetricOldestBatchState   = "batchbus_oldest_batch_state_seconds"

@@ -109,6 +109,9 @@ func (s *State) readBudgets(ctx context.Context, c *census) error {
 		for i := range b.Holds {
 			c.hold("queue", b.Queue, &b.Holds[i].Hold)
 		}
+		if b.Spending != nil {
+			c.ledgers[b.Queue] = *b.Spending
+		}
 	}
 	return nil
 }
@@ -173,6 +176,7 @@ type census struct {
 	jobs            map[events.JobState]int
 	batches         map[events.BatchState]int
 	holds           map[holdKey]held
+	ledgers         map[string]events.Ledger        // by queue
 	longest         map[events.BatchState]time.Time // since when the batch that has been in the state for longest is in it
 	overdue         int
 	unsettledRows   int
@@ -185,6 +189,7 @@ type census struct {
 func newCensus() census {
 	return census{
 		jobs: make(map[events.JobState]int), batches: make(map[events.BatchState]int), holds: make(map[holdKey]held),
+		ledgers: make(map[string]events.Ledger),
 		longest: make(map[events.BatchState]time.Time), streams: make(map[string]streamSize), consumers: make(map[string]backlog),
 	}
 }

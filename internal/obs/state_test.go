@@ -43,6 +43,13 @@ func TestTheGaugesTellHowTheBusIs(t *testing.T) {
 	c.Batch(&jobs.Batch{Batch: events.Batch{Queue: "q", Job: "late", N: "5", State: events.BatchUploaded, SinceAt: time.Now(), Hold: older}})
 	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "q", Holds: []events.QueueHold{{Key: "main", Hold: *older}, {Key: "spare", Hold: *hold}}}}, events.QueueHeld, "")
 	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "resumed"}}, events.QueueResumed, "")
+	used := func(tokens int64) events.Spending {
+		return events.Spending{Spent: events.Amount{Tokens: tokens, Money: events.MoneyUnit / 2}, Reserved: events.Amount{Tokens: 7}}
+	}
+	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "limited", Spending: &events.Ledger{
+		Total: used(100), Day: time.Now().UTC().Format(time.DateOnly), Today: used(40),
+	}}}, events.QueueResumed, "")
+	c.Budget(&jobs.Budget{Budget: events.Budget{Queue: "yesterday", Spending: &events.Ledger{Total: used(9), Day: "2026-01-01", Today: used(9)}}}, events.QueueResumed, "")
 	ok(t, store.Commit(t.Context(), c))
 	for range 3 {
 		_, err := f.Store.Publish(t.Context(), &nats.Msg{Subject: "batchbus.requests.q.j", Data: []byte("x")})
@@ -64,7 +71,14 @@ func TestTheGaugesTellHowTheBusIs(t *testing.T) {
 		obs.MetricHolds + "{code=out_of_credit,queue=q,what=batch}": 2,
 		obs.MetricHolds + "{code=out_of_credit,queue=q,what=queue}": 2,
 		obs.MetricConsumerPending + "{consumer=ingest}":             3,
-		obs.MetricConsumerAckPending + "{consumer=ingest}":          0,
+
+		obs.MetricQueueTokens + "{queue=limited,what=spent}":         100,
+		obs.MetricQueueTokens + "{queue=limited,what=spent_today}":   40,
+		obs.MetricQueueTokens + "{queue=limited,what=reserved}":      7,
+		obs.MetricQueueMoney + "{queue=limited,what=spent}":          0.5,
+		obs.MetricQueueTokens + "{queue=yesterday,what=spent}":       9,
+		obs.MetricQueueTokens + "{queue=yesterday,what=spent_today}": 0,
+		obs.MetricConsumerAckPending + "{consumer=ingest}":           0,
 	})
 	for name, bounds := range map[string][2]float64{
 		obs.MetricOldestUnsettled:                                          {3600, 3700},
