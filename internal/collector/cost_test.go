@@ -2,6 +2,7 @@ package collector_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -111,6 +112,7 @@ func TestTheBillOfABatchIsInItsSettlement(t *testing.T) {
 		wait   time.Duration
 		billed string // empty: nobody said
 		asked  int
+		why    string // of the settled batch
 	}{
 		"it is there":                            {bills: []bill{said(2, "0.0123456789012345")}, billed: "0.012345678901", asked: 1},
 		"zeros first":                            {bills: []bill{said(0, "0"), said(0, "0"), said(2, "0.5")}, wait: 30 * time.Second, billed: "0.5", asked: 3},
@@ -120,7 +122,14 @@ func TestTheBillOfABatchIsInItsSettlement(t *testing.T) {
 		"away, then there":                       {bills: []bill{{err: away}, said(2, "1")}, wait: 15 * time.Second, billed: "1", asked: 2},
 		"away for ever":                          {bills: []bill{{err: away}}, wait: time.Minute, asked: 5},
 		"a bill without an amount":               {bills: []bill{said(2, "")}, asked: 1},
-		"a bill whose amount is none":            {bills: []bill{said(2, "lots")}, asked: 1},
+		"a bill whose amount is none":            {bills: []bill{said(2, "lots")}, asked: 1, why: `bill_unusable): "lots"`},
+		"a negative bill":                        {bills: []bill{said(2, "-12.5")}, asked: 1, why: "negative: -12.5"},
+		"a bill of four hundred digits":          {bills: []bill{said(2, strings.Repeat("9", 400))}, asked: 1, why: "bill_unusable"},
+		"a bill beyond every number":             {bills: []bill{said(2, "1e999999999")}, asked: 1, why: "bill_unusable"},
+		"a bill over fewer rows than none":       {bills: []bill{said(-1, "1")}, wait: time.Minute, asked: 5, why: "over -1 rows"},
+		"a bill in another currency":             {bills: []bill{{Analytics: doubleword.Analytics{Requests: 2, Cost: "7", Currency: "DOGE"}}}, asked: 1, why: "DOGE"},
+		"a bill in the prices' currency":         {bills: []bill{{Analytics: doubleword.Analytics{Requests: 2, Cost: "7", Currency: "usd"}}}, billed: "7", asked: 1},
+		"a bill that is no JSON":                 {bills: []bill{{err: doubleword.ErrBadAnswer}}, wait: time.Minute, asked: 5, why: "JSON"},
 		"nothing was billed, and that is a bill": {bills: []bill{said(2, "0")}, billed: "0", asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +141,9 @@ func TestTheBillOfABatchIsInItsSettlement(t *testing.T) {
 				w.want("time to settle", w.untilSettled(w.service(nil)), c.wait)
 				w.want("asked", w.p.asked, c.asked)
 				b, j := w.batch(), w.job()
+				if c.why == "" && b.Why != "" || !strings.Contains(b.Why, c.why) {
+					t.Errorf("why %q, want %q", b.Why, c.why)
+				}
 				if c.billed == "" {
 					w.want("billed", b.Billed, (*events.Money)(nil))
 					w.want("job billed", j.Totals.Billed, "0")

@@ -77,10 +77,13 @@ func (r *run) settle(ctx context.Context) (time.Duration, error) {
 	}
 	followUps := r.followUps()
 	err = r.s.cfg.Jobs.Settle(ctx, r.s.cfg.Bus, jobs.Settlement{
-		Batch: r.b, Cursor: &r.cursor, State: events.BatchSettled, FollowUps: followUps, Billed: billed,
+		Batch: r.b, Cursor: &r.cursor, State: events.BatchSettled, FollowUps: followUps, Billed: billed.amount, Why: billed.unusable,
 	})
 	if err != nil {
 		return 0, err
+	}
+	if billed.unusable != "" {
+		r.log.Warn().Str("why", billed.unusable).Msg("batch is settled without a bill")
 	}
 	r.log.Info().Int("rows", len(r.entries)).Int("again", len(r.again)).Int("follow_ups", len(followUps)).Msg("batch is settled")
 	_, err = r.s.cfg.Jobs.Complete(ctx, r.b.Queue, r.b.Job)

@@ -12,6 +12,8 @@ type Analytics struct {
 	PromptTokens, CompletionTokens, TotalTokens int64
 	// Cost is the decimal text of what was billed, after discounts, and ListCost before them; empty when the provider does not say.
 	Cost, ListCost string
+	// Currency is what they are in; empty when the provider does not say.
+	Currency string
 }
 
 type wireAnalytics struct {
@@ -21,6 +23,7 @@ type wireAnalytics struct {
 	TotalTokens      looseNumber  `json:"total_tokens"`
 	Cost             looseString  `json:"total_cost"`
 	ListCost         looseString  `json:"total_list_cost"`
+	Currency         looseString  `json:"currency"`
 }
 
 func (w wireAnalytics) valid() bool { return w.Requests != nil }
@@ -34,6 +37,6 @@ func (c *Client) Analytics(ctx context.Context, batchID string) (Analytics, erro
 	}
 	return Analytics{
 		Requests: w.Requests.int(), PromptTokens: w.PromptTokens.int(), CompletionTokens: w.CompletionTokens.int(),
-		TotalTokens: w.TotalTokens.int(), Cost: string(w.Cost), ListCost: string(w.ListCost),
+		TotalTokens: w.TotalTokens.int(), Cost: string(w.Cost), ListCost: string(w.ListCost), Currency: string(w.Currency),
 	}, nil
 }

@@ -9,8 +9,8 @@ import (
 func TestAnalyticsAreReadLiberally(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]doubleword.Analytics{
-		`{"total_requests":3,"total_prompt_tokens":"7","total_completion_tokens":5,"total_tokens":12,"total_cost":"0.0001230","total_list_cost":0.5}`: {
-			Requests: 3, PromptTokens: 7, CompletionTokens: 5, TotalTokens: 12, Cost: "0.0001230", ListCost: "0.5",
+		`{"total_requests":3,"total_prompt_tokens":"7","total_completion_tokens":5,"total_tokens":12,"total_cost":"0.0001230","total_list_cost":0.5,"currency":"EUR"}`: {
+			Requests: 3, PromptTokens: 7, CompletionTokens: 5, TotalTokens: 12, Cost: "0.0001230", ListCost: "0.5", Currency: "EUR",
 		},
 		`{"total_requests":0,"total_prompt_tokens":0,"total_completion_tokens":0,"total_tokens":0,"total_cost":null}`: {},
 	} {
