@@ -229,7 +229,7 @@ func TestTheAPIIsOneMicroServiceWithTwoReplicas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	stop := r.replica()
-	if got := r.infos(2); len(got) != 2 || got[0].Name != "batchbus" || len(got[0].Endpoints) != 18 {
+	if got := r.infos(2); len(got) != 2 || got[0].Name != "batchbus" || len(got[0].Endpoints) != 19 {
 		t.Errorf("%+v", got)
 	}
 	r.open("nightly")
