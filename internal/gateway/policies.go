@@ -11,7 +11,8 @@ import (
 
 // policies remembers the policies of queues for some seconds: they judge calls before ingest does, by what is in force then.
 type policies struct {
-	source Policies
+	source  Policies
+	timeout time.Duration // how long a reading may take, waiting for others' included
 	mutex  chan struct{} // held while a policy is read, so that a thousand calls ask once
 	known  map[string]*knownPolicy
 }
@@ -26,11 +27,13 @@ type knownPolicy struct {
 // policyTTL is how late a change of a policy may reach the gateway's own judgement.
 const policyTTL = 5 * time.Second
 
-func newPolicies(source Policies) *policies {
-	return &policies{source: source, mutex: make(chan struct{}, 1), known: make(map[string]*knownPolicy)}
+func newPolicies(source Policies, timeout time.Duration) *policies {
+	return &policies{source: source, timeout: timeout, mutex: make(chan struct{}, 1), known: make(map[string]*knownPolicy)}
 }
 
 func (p *policies) of(ctx context.Context, queue string) (*knownPolicy, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
 	select {
 	case p.mutex <- struct{}{}:
 	case <-ctx.Done():

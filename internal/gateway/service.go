@@ -40,7 +40,7 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("configure gateway: %w", err)
 	}
 	return &Service{
-		cfg: c, log: c.Log, policies: newPolicies(c.Policies), models: &models{source: c.Models}, peers: newPeers(c.Conn), clock: &clock{},
+		cfg: c, log: c.Log, policies: newPolicies(c.Policies, c.PublishTimeout), models: &models{source: c.Models}, peers: newPeers(c.Conn), clock: &clock{},
 		hub: newHub(&c), results: client.New(c.Bus), bodies: newRoom(bodyRoom), answers: newRoom(answerRoom), draining: make(chan struct{}),
 	}, nil
 }

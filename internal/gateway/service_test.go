@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,9 +11,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 
 	"github.com/batchbus/batchbus/internal/gateway"
 	"github.com/batchbus/batchbus/pkg/events"
+	"github.com/batchbus/batchbus/pkg/jetstore"
 	"github.com/batchbus/batchbus/pkg/rows"
 )
 
@@ -265,5 +269,53 @@ func TestAnOpenAnswerShowsSignsOfLife(t *testing.T) {
 	}
 	if reply := <-streamed; !strings.HasPrefix(reply.body, ": waiting\n\n") || !strings.Contains(reply.body, "event: error\ndata: {\"error\":{\"message\":\"too late\"") {
 		t.Errorf("%+v", reply)
+	}
+}
+
+// silence is a bus that does not answer.
+type silence struct{}
+
+func (silence) Policy(ctx context.Context, _ string) (events.Policy, error) {
+	<-ctx.Done()
+	return events.Policy{}, ctx.Err()
+}
+
+func TestABusThatDoesNotAnswerIsToldOfInTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	base, _ := r.replica(func(c *gateway.Config) { c.Policies, c.PublishTimeout = silence{}, 50*time.Millisecond })
+	for _, body := range []string{chat, ""} {
+		where := base + url
+		if body == "" {
+			where = base + "/v1/models"
+		}
+		if reply := r.now(where, body); reply.status != http.StatusServiceUnavailable || reply.header.Get("X-Should-Retry") != "true" {
+			t.Errorf("%+v", reply)
+		}
+	}
+}
+
+func TestNeitherKeyNorBodyIsInRecordsAndLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var log bytes.Buffer
+	base, stop := r.replica(func(c *gateway.Config) { c.Log = zerolog.New(&log) })
+	got := r.call(t.Context(), base+url, strings.Replace(chat, "Hello", "Private", 1), "Idempotency-Key", "secret-key")
+	m := r.taken()
+	r.end(m, nil)
+	<-got
+	r.now(base+url, "{", "Idempotency-Key", "secret-key")
+	stop()
+	seen := log.String() + fmt.Sprint(m.Header)
+	records := 0
+	for m, err := range r.Store.Read(t.Context(), jetstore.StreamCalls, ">", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		records++
+		seen += fmt.Sprintf("%s %v %s\n", m.Subject, m.Header, m.Data)
+	}
+	if records != 1 || strings.Contains(seen, "sk-one") || strings.Contains(seen, "secret-key") || strings.Contains(seen, "Private") {
+		t.Errorf("%d records: %s", records, seen)
 	}
 }

@@ -60,7 +60,7 @@ func TestNoServiceReachesTheBusOrTheProviderPastItsFailpoints(t *testing.T) {
 		"room.go:rowsSize JetStream": true, // reads a stream's size
 		"service.go:Run JetStream":   true, // the control API answers over the connection: whoever asked and hears nothing asks again
 	}
-	for _, service := range []string{"ingest", "submitter", "poller", "collector", "keep", "api", "jobs", "manifest", "messages", "block", "room"} {
+	for _, service := range []string{"ingest", "submitter", "poller", "collector", "keep", "api", "jobs", "manifest", "messages", "block", "room", "gateway"} {
 		for caller := range callers(t, filepath.Join("../../internal", service), append(rawEffects(), "JetStream")) {
 			if !known[caller] {
 				t.Errorf("internal/%s: %s has no failpoint", service, caller)
