@@ -13,8 +13,8 @@ import (
 type policies struct {
 	source  Policies
 	timeout time.Duration // how long a reading may take, waiting for others' included
-	mutex  chan struct{} // held while a policy is read, so that a thousand calls ask once
-	known  map[string]*knownPolicy
+	mutex   chan struct{} // held while a policy is read, so that a thousand calls ask once
+	known   map[string]*knownPolicy
 }
 
 // knownPolicy is a policy and what it means for rows.
