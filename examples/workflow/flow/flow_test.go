@@ -159,6 +159,24 @@ func TestAReceiptStandsWhateverComesLater(t *testing.T) {
 	}
 }
 
+func TestAStageThatIsSealedIsNotPublishedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(callsUntil(0))
+	if _, err := lead(t, w, flow.DefaultCaps(), row("a", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lead(t, w, flow.DefaultCaps(), row("a", "another")); !errors.Is(err, flow.ErrReceipt) {
+		t.Errorf("other rows were taken for those of the stage's receipt: %v", err)
+	}
+	delete(w.receipts, "default.w.stage.1") // as if it was killed between the seal and the receipt
+	if threads, err := lead(t, w, flow.DefaultCaps(), row("a", "x")); err != nil || threads[0].Status != flow.Answered {
+		t.Errorf("it did not go on: %v", err)
+	}
+	if n := len(w.rows["w"]); n != 1 {
+		t.Errorf("%d rows were published", n)
+	}
+}
+
 func TestAReceiptThatWasTamperedWithEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*flow.RowReceipt){
