@@ -134,8 +134,18 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 		c.config.Budget.learn(c.account, k, e)
 		return nil, e
 	}
+	if encoding := strings.TrimSpace(resp.Header.Get("Content-Encoding")); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		_ = resp.Body.Close()
+		shown := cutUTF8(strings.ToValidUTF8(encoding, "\uFFFD"), maxEncoding)
+		e := c.failed(k.route(), k.does, fmt.Errorf("%w: Content-Encoding %q", ErrEncoded, shown))
+		e.Status = resp.StatusCode
+		return nil, e
+	}
 	return resp, nil
 }
+
+// maxEncoding bounds what is shown of an encoding's name.
+const maxEncoding = 40
 
 // answer is a JSON answer that knows whether it can be what was asked for.
 type answer interface{ valid() bool }

@@ -26,6 +26,8 @@ var (
 	ErrBadID = errors.New("id is empty or not a path segment")
 	// ErrBadAnswer is returned when a successful status comes with a body that is not the promised JSON.
 	ErrBadAnswer = errors.New("answer is not the promised JSON")
+	// ErrEncoded is returned when a successful answer comes encoded, like gzip, though only identity was asked for: its bytes are not the content.
+	ErrEncoded = errors.New("answer is encoded, though only identity was asked for")
 )
 
 // Class says what a failure means for the call that failed. The zero value is no failure.
