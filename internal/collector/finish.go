@@ -65,7 +65,7 @@ func (r *run) tails(ctx context.Context) (progressed bool, t trouble, err error)
 	for _, f := range []file{output, failures} {
 		before := r.left()
 		_, err := r.tail(ctx, f)
-		if err := r.judge(err, &t); err != nil {
+		if err := r.judge(ctx, err, &t); err != nil {
 			return false, t, err
 		}
 		progressed = progressed || r.left() < before
@@ -76,8 +76,11 @@ func (r *run) tails(ctx context.Context) (progressed bool, t trouble, err error)
 	return progressed, t, nil
 }
 
-// judge puts a provider's error into t, and gives back any other.
-func (r *run) judge(err error, t *trouble) error {
+// judge puts a provider's error into t, and gives back any other. A call that this service's own stop broke off is no fault of the provider.
+func (r *run) judge(ctx context.Context, err error, t *trouble) error {
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
 	if failed, ok := errors.AsType[*providerError](err); ok {
 		t.add(failed)
 		return nil
@@ -156,18 +159,18 @@ func (r *run) everywhere(ctx context.Context) (trouble, error) {
 	for _, f := range []file{output, failures} {
 		var ignored trouble
 		_, err := r.readFile(ctx, f, doubleword.ContentQuery{})
-		if err := r.judge(err, &ignored); err != nil || r.left() == 0 {
+		if err := r.judge(ctx, err, &ignored); err != nil || r.left() == 0 {
 			return trouble{}, err
 		}
 	}
 	var t trouble
 	for _, f := range []file{output, failures} {
-		if err := r.judge(r.pages(ctx, f), &t); err != nil || r.left() == 0 {
+		if err := r.judge(ctx, r.pages(ctx, f), &t); err != nil || r.left() == 0 {
 			return t, err
 		}
 	}
 	_, err := r.readFile(ctx, merged, doubleword.ContentQuery{})
-	if err := r.judge(err, &trouble{}); err != nil {
+	if err := r.judge(ctx, err, &trouble{}); err != nil {
 		return t, err
 	}
 	return t, nil

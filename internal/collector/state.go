@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -38,6 +39,9 @@ func (s *Service) hold(ctx context.Context, b *jobs.Batch, code string, cause er
 	if isHeld(b, code) {
 		return nil
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("hold %s: %w", b.StateKey(), ctx.Err()) // the stop may be the cause
+	}
 	change := jobs.NewChange(time.Now())
 	b.Hold = &events.Hold{Code: code, Message: cut(cause.Error()), At: change.At()}
 	b.LastError = b.Hold.Message
@@ -63,6 +67,9 @@ func (s *Service) resume(ctx context.Context, b *jobs.Batch) error {
 
 // tell writes what b waits for into its state, when that is news.
 func (s *Service) tell(ctx context.Context, b *jobs.Batch, why string, until *time.Time, cause error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("note what %s waits for: %w", b.StateKey(), ctx.Err())
+	}
 	last := ""
 	if cause != nil {
 		last = cut(cause.Error())

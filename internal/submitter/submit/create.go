@@ -67,9 +67,15 @@ func (d *drive) lastCall(ctx context.Context) (context.Context, context.CancelFu
 	return call, func() { stop(); cancel() }
 }
 
+// errStopped is returned in the place of a call's error that is only the end of this process.
+var errStopped = errors.New("this process was stopped while the create was under way")
+
 // answered is a POST that gave no batch. What it tells of the paid call is stored beyond the end of ctx.
 func (d *drive) answered(ctx context.Context, err error) (step, error) {
 	v := judgeCreate(err, d.batch.Rows, d.memory.refusals)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errStopped // after it was judged: what is known of the call stays, and the provider is not blamed
+	}
 	if v.why == whyQuota {
 		v = judgeQuotaWait(v, err, &d.batch.Batch, time.Now())
 	}
