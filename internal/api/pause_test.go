@@ -34,21 +34,34 @@ func TestAQueueIsPausedOnceAndShowsIt(t *testing.T) {
 		}
 	}
 	for kind, want := range map[events.Kind]int{events.QueueHeld: 2, events.QueueResumed: 2} { // one of each is the credit's
-		n := 0
-		for _, err := range r.Store.Read(t.Context(), jetstore.StreamEvents, events.EventSubject(kind, queue, events.NoJob, ">"), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-		}
-		if n != want {
-			t.Errorf("%d events %s, want %d", n, kind, want)
-		}
+		r.wantsEvents(kind, want)
 	}
 	for _, request := range []string{`{"queue":"a.b"}`, `{"message":"` + strings.Repeat("x", 1025) + `"}`, `{"job":"x"}`} {
 		if answer := r.ask("batchbus.api.queues.pause", request); answer.Header.Get("Nats-Service-Error-Code") != events.APIBadRequest {
 			t.Errorf("%.40s: %s", request, answer.Data)
 		}
+	}
+}
+
+// wantsEvents waits until so many events of a kind are told of the queue: they are copied from the states' stream.
+func (r *rig) wantsEvents(kind events.Kind, want int) {
+	r.t.Helper()
+	n := 0
+	begun := time.Now()
+	for tick := time.NewTicker(20 * time.Millisecond); time.Since(begun) < 30*time.Second; <-tick.C {
+		n = 0
+		for _, err := range r.Store.Read(r.t.Context(), jetstore.StreamEvents, events.EventSubject(kind, queue, events.NoJob, ">"), 0) {
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			n++
+		}
+		if n >= want {
+			break
+		}
+	}
+	if n != want {
+		r.t.Errorf("%d events %s, want %d", n, kind, want)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 // as far as the one before, and the job would never end.
 func TestAMessageOfVeryManyBadLinesIsStoredHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
-	const bad = 20_000
+	const bad = 30_000
 	r := newRig(t, jetstoretest.Start(t))
 	r.publish("default.poison", strings.Repeat("1\n", bad)+row("good"))
-	defer r.run(func(c *ingest.Config) { c.HandleTimeout = 200 * time.Millisecond })()
+	defer r.run(func(c *ingest.Config) { c.HandleTimeout = 700 * time.Millisecond })()
 	r.ingested()
 	r.want("default", "poison", "good")
 	letters, err := r.Store.SubjectCounts(t.Context(), jetstore.StreamDeadletters, "batchbus.deadletters.default.poison.*")
