@@ -113,11 +113,15 @@ func (g *progress) stop() {
 	g.bars = nil
 }
 
-// troubles says what the first batch in trouble waits for, and after what error.
+// troubles says what the first batch in trouble waits for, after what error, and when it is tried next.
 func troubles(batches []events.Batch) string {
 	for i := range batches {
 		if b := &batches[i]; !b.State.Ended() && b.LastError != "" {
-			return fmt.Sprintf("batch %s: %s (%s)", b.N, b.Why, b.LastError)
+			words := fmt.Sprintf("batch %s: %s (%s)", b.N, b.Why, b.LastError)
+			if b.NextTryAt != nil {
+				words += ", next try " + b.NextTryAt.Local().Format(time.TimeOnly)
+			}
+			return words
 		}
 	}
 	return ""

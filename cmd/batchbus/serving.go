@@ -150,11 +150,19 @@ func checkKey(ctx context.Context, o *app.LocalOptions, name string) error {
 		return nil
 	case doubleword.RefusalOf(err) == doubleword.RefusedKey:
 		return fmt.Errorf("the provider refuses the API key; nothing was published: check %s: %w", app.KeyVariable(name), err)
-	case doubleword.ClassOf(err) == doubleword.Permanent:
+	case doubleword.ClassOf(err) == doubleword.Permanent, errors.Is(err, doubleword.ErrBadAnswer), errors.Is(err, doubleword.ErrEncoded):
 		return fmt.Errorf("%s does not answer as a batch provider; nothing was published: does --provider-url end in /v1? %w", o.BaseURL, err)
+	case answered(err):
+		return fmt.Errorf("the provider at %s answers with an error; nothing was published: %w", o.BaseURL, err)
 	default:
 		return fmt.Errorf("the provider at %s cannot be reached; nothing was published: %w", o.BaseURL, err)
 	}
+}
+
+// answered reports whether a failed call had an answer.
+func answered(err error) bool {
+	e, ok := errors.AsType[*doubleword.Error](err)
+	return ok && e.Status != 0
 }
 
 // tellProvider says plainly whether anything is real.

@@ -43,6 +43,19 @@ func TestP68AStatusSaysWhyEachBatchWaitsItsLastErrorAndItsNextTry(t *testing.T) 
 	}
 }
 
+func TestARunSaysWhenWhatWaitsIsTriedNext(t *testing.T) {
+	t.Parallel()
+	next := time.Date(2026, 11, 30, 2, 30, 0, 0, time.UTC)
+	b := events.Batch{N: "1", State: events.BatchUploaded, Why: "too_many_requests", LastError: "status 429"}
+	if got := troubles([]events.Batch{b}); got != "batch 1: too_many_requests (status 429)" {
+		t.Error(got)
+	}
+	b.NextTryAt = &next
+	if got, want := troubles([]events.Batch{b}), "(status 429), next try "+next.Local().Format(time.TimeOnly); !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestAFollowerIsHeldByItsQueueOnlyWhileABatchOfTheJobWaitsForIt(t *testing.T) {
 	t.Parallel()
 	v := view{batches: []events.Batch{{N: "1", State: events.BatchSubmitted, Key: "k"}}}

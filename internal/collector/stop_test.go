@@ -27,7 +27,7 @@ type stopping struct {
 // Content implements [collector.Provider].
 func (s stopping) Content(ctx context.Context, _ string, _ doubleword.ContentQuery) (*doubleword.Content, error) {
 	s.stop()
-	return nil, ctx.Err() //nolint:wrapcheck // it is the test's
+	return nil, ctx.Err()
 }
 
 func TestAStopIsNoFaultOfTheProvider(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,6 +183,21 @@ func TestADeadProviderIsExitCode2(t *testing.T) {
 	file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a"))
 	batchbus(t, dir, []string{"DOUBLEWORD_API_KEY=k"}, "run", file, "--provider-url", url).want(t, 2, "cannot be reached", "nothing was published")
 	batchbus(t, dir, []string{"DOUBLEWORD_API_KEY=k"}, "run", file, "--provider-url", "http://example.com/v1").want(t, 2, "--provider-url")
+}
+
+func TestAProviderThatAnswersNonsenseIsNotSaidToBeOutOfReach(t *testing.T) {
+	t.Parallel()
+	for status, says := range map[int]string{
+		http.StatusNoContent: "does not answer as a batch provider", http.StatusOK: "does not answer as a batch provider",
+		http.StatusBadGateway: "answers with an error",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		defer server.Close()
+		dir := t.TempDir()
+		file := writeFile(t, filepath.Join(dir, "rows.jsonl"), fmt.Sprintf(goodRow, "a"))
+		o := batchbus(t, dir, []string{"DOUBLEWORD_API_KEY=k"}, "run", file, "--provider-url", server.URL+"/v1")
+		o.want(t, 2, says, fmt.Sprint("status ", status), "nothing was published")
+	}
 }
 
 // waitUntil waits for a condition that another process brings about; there is no signal to wait for across processes but what it leaves
