@@ -150,10 +150,21 @@ func (r *retrying) part(ctx context.Context) (*retry.Part, error) {
 		return nil, refusal(events.APINoSuchRows, "all %d rows of job %s that are meant are in jobs that retry it already: %s",
 			part.LeftOut, r.ref.Job, r.others())
 	case r.target.Begun == nil && part.Next == 0:
-		return nil, refusal(events.APINoSuchRows, "no row of job %s is meant: by default those that failed for a passing reason, expired, or were "+
-			"cancelled while the job was not; name codes of errors, or all", r.ref.Job)
+		return nil, refusal(events.APINoSuchRows, "no row of job %s is meant: %s", r.ref.Job, meantRows(&r.selection))
 	}
 	return part, nil
+}
+
+// meantRows says which rows a selection means, for whoever meant none.
+func meantRows(s *retry.Selection) string {
+	switch {
+	case len(s.Only) > 0:
+		return fmt.Sprintf("none that failed, expired or was cancelled has a code of %q", s.Only)
+	case s.All:
+		return "none failed, expired or was cancelled"
+	default:
+		return "by default those that failed for a passing reason, expired, or were cancelled while the job was not; name codes of errors, or all"
+	}
 }
 
 // others names the jobs that hold rows.

@@ -93,6 +93,7 @@ func TestFailedRowsAreRetriedByHandInAJobThatNamesTheirs(t *testing.T) {
 	s.awaitEvent(events.JobDone, "nightly-retry2")
 	s.wantAllOnce("nightly-retry2", []string{"row-3"})
 	s.wantRefused(events.RetryJob{JobRef: old, All: true}, events.APINoSuchRows, "all 3 rows", "nightly-retry1", "nightly-retry2")
+	s.wantRefused(events.RetryJob{JobRef: old, Only: []string{"no_such_code"}}, events.APINoSuchRows, `has a code of ["no_such_code"]`)
 	s.wantRefused(events.RetryJob{JobRef: old, To: "nightly-retry2"}, events.APIJobConflict)
 	s.wantRefused(events.RetryJob{JobRef: events.JobRef{Job: "nightly-retry1"}}, events.APINoSuchRows)
 	if got := len(s.ledger().Creates); got != creates+1 {
