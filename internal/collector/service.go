@@ -84,7 +84,7 @@ func (s *Service) hint(ctx context.Context, t turn, d jetstore.Delivery) error {
 		return nil
 	}
 	wait, err := s.rounds(ctx, t, id)
-	if errors.Is(err, errStopping) {
+	if errors.Is(err, errStopping) || err != nil && ctx.Err() != nil {
 		return jetstore.Later(0, err)
 	}
 	if away, ok := errors.AsType[*providerError](err); ok {

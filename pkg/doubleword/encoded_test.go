@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/batchbus/batchbus/pkg/doubleword"
 )
@@ -12,12 +13,13 @@ import (
 func TestAnEncodedAnswerIsAnErrorThatNamesTheEncoding(t *testing.T) {
 	t.Parallel()
 	for encoding, refused := range map[string]bool{"gzip": true, "BR": true, "identity": false, "": false} {
-		client := newClient(t, newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		handler, calls := counted(func(w http.ResponseWriter, r *http.Request) {
 			if encoding != "" {
 				w.Header().Set("Content-Encoding", encoding)
 			}
 			answer(200, "", `{"id":"b","status":"completed"}`)(w, r)
-		}), nil)
+		})
+		client := newClient(t, newServer(t, handler), func(c *doubleword.Config) { c.RetryTimeout = time.Minute })
 		content, contentErr := client.Content(t.Context(), "f", doubleword.ContentQuery{})
 		if contentErr == nil {
 			_ = content.Body.Close()
@@ -28,6 +30,9 @@ func TestAnEncodedAnswerIsAnErrorThatNamesTheEncoding(t *testing.T) {
 			if (err != nil) != refused || refused && (!errors.Is(err, doubleword.ErrEncoded) || !strings.Contains(err.Error(), encoding)) {
 				t.Errorf("%s of %q: %v", call, encoding, err)
 			}
+		}
+		if calls.Load() != 3 {
+			t.Errorf("%q: %d requests of three calls", encoding, calls.Load())
 		}
 		if refused && (doubleword.ClassOf(contentErr) != doubleword.Retryable || doubleword.ClassOf(createErr) != doubleword.Ambiguous) {
 			t.Errorf("classes of %q: %s, %s", encoding, doubleword.ClassOf(contentErr), doubleword.ClassOf(createErr))

@@ -13,7 +13,7 @@ const firstRetryWait = 250 * time.Millisecond
 
 // repeat runs a safe attempt until it succeeds, fails for good, or the retry timeout has no room for the next wait: the longer of the
 // back-off's and the provider's Retry-After. It returns the last attempt's error as it is. One that gave way to others
-// ([ErrCrowded]) is for the caller to repeat, who can wait longer.
+// ([ErrCrowded]) is for the caller to repeat, who can wait longer; so is one that a while does not cure ([ErrEncoded]).
 func (c *Client) repeat(ctx context.Context, attempt func() error) error {
 	// A BackOff has state, so every call has its own; its default limit is 15 minutes, so the limit is explicit.
 	waits := backoff.NewExponentialBackOff(
@@ -22,7 +22,7 @@ func (c *Client) repeat(ctx context.Context, attempt func() error) error {
 	)
 	for {
 		err := attempt()
-		if err == nil || ClassOf(err) != Retryable || ctx.Err() != nil || errors.Is(err, ErrCrowded) {
+		if err == nil || ClassOf(err) != Retryable || ctx.Err() != nil || errors.Is(err, ErrCrowded) || errors.Is(err, ErrEncoded) {
 			return err
 		}
 		wait := nextWait(waits, err)
