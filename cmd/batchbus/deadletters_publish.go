@@ -20,7 +20,7 @@ func (q *requeueing) announce() {
 			say(q.env, "%d rows are in job %s already, and left out", n, j.Name())
 		}
 		if j.SealedAt == nil && j.Name() != q.target.Job {
-			say(q.env, "note: job %s, which takes up rows of job %s too, is still open: batchbus seal %s", j.Name(), q.From, j.Name())
+			say(q.env, "note: job %s, which takes up rows of job %s too, is still open: batchbus seal %s", j.Name(), q.From, named(q.target.Queue, j.Name()))
 		}
 	}
 }
@@ -100,9 +100,9 @@ func (q *requeueing) report(sealed bool) error {
 	switch {
 	case q.DryRun:
 	case sealed:
-		say(q.env, "job %s is submitted: batchbus wait %s --queue %s", to.Job, to.Job, to.Queue)
+		say(q.env, "job %s is submitted: batchbus wait %s", to.Job, named(to.Queue, to.Job))
 	default:
-		say(q.env, "job %s is open: batchbus seal %s --queue %s when all its rows are there", to.Job, to.Job, to.Queue)
+		say(q.env, "job %s is open: batchbus seal %s when all its rows are there", to.Job, named(to.Queue, to.Job))
 	}
 	if q.JSON {
 		out := requeued{

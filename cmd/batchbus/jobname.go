@@ -41,3 +41,11 @@ func inputDigest(inputs []input) string {
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// named is a job as commands of people name it: a queue that is not the default is part of the name.
+func named(queue, job string) string {
+	if queue == events.DefaultQueue {
+		return job
+	}
+	return job + " --queue " + queue
+}

@@ -39,7 +39,7 @@ func (o *jobsOpenCommand) run(ctx context.Context, env app.Env) (int, error) {
 		if err != nil {
 			return app.ExitFault, lined(explain(err))
 		}
-		say(env, "job %s is %s: publish rows to %s, then batchbus seal %s", job.Job, job.State, events.RequestSubject(job.Queue, job.Job), job.Job)
+		say(env, "job %s is %s: publish rows to %s, then batchbus seal %s", job.Job, job.State, events.RequestSubject(job.Queue, job.Job), named(job.Queue, job.Job))
 		if o.JSON {
 			return app.ExitOK, printJSON(env, job)
 		}

@@ -36,7 +36,7 @@ func (r *retryCommand) run(ctx context.Context, env app.Env) (int, error) {
 		if err != nil {
 			return app.ExitFault, explain(err)
 		}
-		say(env, "job %s sends %d rows of job %s once more: batchbus wait %s --queue %s", done.Job, done.Rows, done.Retries.Job, done.Job, done.Queue)
+		say(env, "job %s sends %d rows of job %s once more: batchbus wait %s", done.Job, done.Rows, done.Retries.Job, named(done.Queue, done.Job))
 		if done.LeftOut > 0 {
 			say(env, "%d rows are in other jobs that retry it already, and left out", done.LeftOut)
 		}

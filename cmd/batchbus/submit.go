@@ -73,7 +73,7 @@ func (s *submission) hand(ctx context.Context, bus *app.Bus, asJSON bool) (int, 
 		return app.ExitFault, err
 	}
 	bar.stop()
-	say(s.env, "job %s is submitted: batchbus wait %s", s.id.job, s.id.job)
+	say(s.env, "job %s is submitted: batchbus wait %s", s.id.job, named(s.id.queue, s.id.job))
 	if asJSON {
 		return app.ExitOK, printJSON(s.env, submitted{
 			Job: s.id.job, Queue: s.id.queue, Rows: s.rows, InputSHA256: inputDigest(s.inputs),

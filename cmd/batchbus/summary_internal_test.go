@@ -50,3 +50,10 @@ func TestSetupRefusesAStoreThatIsTooSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestAJobIsNamedWithItsQueueWhereACommandNeedsIt(t *testing.T) {
+	t.Parallel()
+	if got := named("default", "j") + ", " + named("night", "j"); got != "j, j --queue night" {
+		t.Error(got)
+	}
+}
