@@ -104,7 +104,11 @@ func quiet(t *testing.T, f *jetstoretest.Fixture) {
 func TestFirstAsksTheLeader(t *testing.T) {
 	t.Parallel()
 	f := jetstoretest.Start(t)
-	asked, err := f.Conn.SubscribeSync("$JS.API.>") // a direct get would be $JS.API.DIRECT.GET.…
+	asked, err := f.Conn.SubscribeSync("$JS.API.STREAM.MSG.GET.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := f.Conn.SubscribeSync("$JS.API.DIRECT.>")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +126,9 @@ func TestFirstAsksTheLeader(t *testing.T) {
 		if err != nil || got.Subject != "$JS.API.STREAM.MSG.GET."+want {
 			t.Errorf("asked %v: %v", got, err)
 		}
+	}
+	if n, _, err := direct.Pending(); n != 0 || err != nil {
+		t.Errorf("%d replicas were asked, %v", n, err)
 	}
 }
 
