@@ -42,12 +42,12 @@ func (f *optionFlags) fields() (json.RawMessage, error) {
 	if f.Key != "" {
 		set("key", f.Key)
 	}
-	if len(fields) == 0 {
-		return nil, nil
+	if err := errors.Join(faults...); err != nil || len(fields) == 0 {
+		return nil, err
 	}
 	text, err := json.Marshal(fields)
 	policy, overlayErr := queues.Overlay(events.DefaultPolicy(), text)
-	if err := errors.Join(append(faults, err, overlayErr)...); err != nil {
+	if err := errors.Join(err, overlayErr); err != nil {
 		return nil, err
 	}
 	if _, named := fields["windows"]; !named && !slices.Contains(policy.Windows, policy.Window) {

@@ -44,7 +44,7 @@ func (r *queuesResumeCommand) run(ctx context.Context, env app.Env) (int, error)
 		if err != nil {
 			return app.ExitFault, explain(err)
 		}
-		say(env, "queue %s is not paused: its batches go on with the submitters' next look", q.Queue)
+		say(env, "queue %s is not paused any more: its batches go on with the submitters' next look", q.Queue)
 		for i := range q.Holds {
 			say(env, "it is held still, as %s: %s", q.Holds[i].Code, queueCure(q.Queue, q.Holds[i].Code))
 		}

@@ -21,7 +21,7 @@ const (
 	MetricBatchesOverdue     = "batchbus_batches_overdue"
 	MetricHolds              = "batchbus_holds"
 	MetricHeldSeconds        = "batchbus_held_seconds"
-	MetricQueueTokens        = "batchbus_queue_tokens"
+	MetricQueueTokens        = "batchbus_queue_tokens" //nolint:gosec // G101: a count, no credential
 	MetricQueueMoney         = "batchbus_queue_money"
 	MetricUnsettledRows      = "batchbus_unsettled_rows"
 	MetricOldestUnsettled    = "batchbus_oldest_unsettled_seconds"
