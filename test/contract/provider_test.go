@@ -10,10 +10,10 @@ import (
 )
 
 // numberedTroubles are the ids that docs/provider.md must have a row for: what field-reports.md says of empty results, money and polling, the
-// provider's behaviours, and the defences of the contract's section 9. P46, P48 and the tokens of P58 are about budgets.
+// provider's behaviours, and the defences of the contract's section 9. The tokens of P58 are about budgets.
 func numberedTroubles() []string {
 	all := strings.Fields("P1 P2 P3 P4 P5 P6 P8 P10 P11 P13 " +
-		"P34 P35 P36 P37 P38 P39 P40 P42 P43 P45 P47 P61 P63 P64 P66 P67 P68 P70 P71 P74 P75 " +
+		"P34 P35 P36 P37 P38 P39 P40 P42 P43 P45 P46 P47 P48 P61 P63 P64 P66 P67 P68 P70 P71 P74 P75 " +
 		"D1 D2 D3 D4 D5 D6 D7 D8 D9 D10 D11 D12 D14 D15 D16 D17 D18 D19 D20")
 	for n := 1; n <= 22; n++ {
 		all = append(all, fmt.Sprintf("9.%d", n))
