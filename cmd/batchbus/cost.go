@@ -7,6 +7,9 @@ import (
 	"github.com/batchbus/batchbus/pkg/events"
 )
 
+// simulatedBasis is the basis of costs that nobody paid.
+const simulatedBasis = "simulated"
+
 // costWords say what answers cost; empty while nobody knows.
 func costWords(cost events.Money, currency string, billed events.Money) string {
 	var words []string

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -53,5 +55,30 @@ func TestWhatAJobMayUseIsMoneyOrTokens(t *testing.T) {
 		if got, err := allowance(text); err == nil {
 			t.Errorf("%q is taken as %+v", text, got)
 		}
+	}
+}
+
+func TestWhatNobodyPaidIsSaidToBeSimulatedWhereverItIsSeen(t *testing.T) {
+	t.Parallel()
+	totals := events.Totals{Rows: 1, Succeeded: 1, Cost: events.MoneyUnit, Currency: "USD", Basis: simulatedBasis, Billed: events.MoneyUnit}
+	if words := strings.Join(jobWords(&events.JobStatus{Totals: &totals}), " "); !strings.Contains(words, "SIMULATED") {
+		t.Errorf("status: %s", words)
+	}
+	if s := summaryOf(&view{job: jobs.Job{Job: events.Job{Totals: &totals}}}, totals, 0, time.Now()); s.Simulated == nil || !*s.Simulated {
+		t.Error("the summary does not say it")
+	}
+	totals.Basis = "price_table"
+	if words := strings.Join(jobWords(&events.JobStatus{Totals: &totals}), " "); strings.Contains(words, "SIMULATED") {
+		t.Errorf("status: %s", words)
+	}
+}
+
+func TestAWaitForARowThatEndsInVainDoesNotPromiseAJob(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, fmt.Errorf("%w after 0s", errTimeout))
+	defer cancel()
+	_, err := ended(ctx, app.Env{}, 0, causeOf(ctx, ctx.Err()), rowNotThere)
+	if text := fmt.Sprint(err); strings.Contains(text, "goes on") || !strings.Contains(text, "No result of that row") || strings.Count(text, "after 0s") != 1 {
+		t.Error(text)
 	}
 }

@@ -48,10 +48,13 @@ func ended(ctx context.Context, env app.Env, code int, err error, whatNow string
 	case errors.As(cause, &signal):
 		say(env, "%v. %s", cause, whatNow)
 		return app.ExitCode(ctx, nil), nil
-	case errors.Is(cause, errTimeout) && whatNow == nothingBegun:
-		return app.ExitFault, errors.Join(fmt.Errorf("%w: %s", cause, whatNow), err)
-	case errors.Is(cause, errTimeout):
+	case errors.Is(cause, errTimeout) && whatNow == jobGoesOn:
 		return app.ExitFault, fmt.Errorf("%w: the job goes on; the same command resumes it", cause)
+	case errors.Is(cause, errTimeout):
+		if errors.Is(err, errTimeout) {
+			err = nil
+		}
+		return app.ExitFault, errors.Join(fmt.Errorf("%w: %s", cause, whatNow), err)
 	default:
 		return app.ExitFault, errors.Join(err, cause)
 	}

@@ -55,7 +55,7 @@ func (s *submission) deliver(ctx context.Context, bus *app.Bus, out outFlags, si
 		return app.ExitFault, err
 	}
 	sum := summaryOf(&f.view, read.totals, read.deadLetters, s.startedAt)
-	sum.Simulated, sum.OutputFile, sum.ErrorsFile = simulated, to.output.path, to.failures.path
+	sum.Simulated, sum.OutputFile, sum.ErrorsFile = cmp.Or(simulated, sum.Simulated), to.output.path, to.failures.path
 	if err := keepSummary(out.folder(s.id.job), &sum); err != nil {
 		return app.ExitFault, err
 	}

@@ -71,6 +71,10 @@ func jobWords(j *events.JobStatus) (lines []string) {
 	if t := j.Totals; t != nil {
 		add("rows %d: succeeded %d, failed %d, expired %d, cancelled %d, rejected %d", j.Rows, t.Succeeded, t.Failed, t.Expired, t.Cancelled, t.Rejected)
 		if words := costWords(t.Cost, t.Currency, t.Billed); words != "" {
+			simulated := t.Basis == simulatedBasis
+			if simulated {
+				words += reality(&simulated)
+			}
 			add("%s", words)
 		}
 	}

@@ -57,6 +57,9 @@ func summaryOf(v *view, totals events.Totals, deadLetters int, begun time.Time) 
 		},
 		Truncated: totals.Truncated, Usage: totals.Usage, Cost: totals.Cost, Currency: totals.Currency, Batches: []batchSummary{},
 	}
+	if totals.Basis == simulatedBasis {
+		s.Simulated = new(true)
+	}
 	if v.job.Totals != nil {
 		s.Billed = v.job.Totals.Billed
 	}

@@ -169,7 +169,7 @@ func spentText(s *usage.Sum) string {
 	switch {
 	case s.Currency == "":
 		return "-"
-	case s.Basis == "simulated":
+	case s.Basis == simulatedBasis:
 		return s.Cost.String() + " " + s.Currency + " simulated"
 	case s.Basis == events.MixedCurrencies:
 		return s.Cost.String() + " " + s.Currency + " partly simulated"

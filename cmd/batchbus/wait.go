@@ -51,7 +51,7 @@ func (w *waitCommand) run(ctx context.Context, env app.Env) (int, error) {
 	if w.Since > 0 {
 		since = time.Now().Add(-w.Since)
 	}
-	return w.serve(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
+	return w.serve(ctx, env, rowNotThere, func(ctx context.Context, bus *app.Bus) (int, error) {
 		code, err := w.await(ctx, bus, &w.followArg, since, newStream(env.Stdout, shape))
 		return code, causeOf(ctx, err)
 	})
@@ -64,7 +64,7 @@ func (f *followFlags) follow(
 	if f.Job == "" {
 		return app.ExitFault, errors.New("name the job")
 	}
-	return f.serve(ctx, env, func(ctx context.Context, bus *app.Bus) (int, error) {
+	return f.serve(ctx, env, jobGoesOn, func(ctx context.Context, bus *app.Bus) (int, error) {
 		job, err := f.find(ctx, bus)
 		if err != nil {
 			return app.ExitFault, causeOf(ctx, err)
@@ -74,8 +74,11 @@ func (f *followFlags) follow(
 	})
 }
 
-// serve does work within the timeout, with all services beside it where there is no deployment.
-func (f *followFlags) serve(ctx context.Context, env app.Env, work onBus) (int, error) {
+// rowNotThere is for a wait that ended before its row's result.
+const rowNotThere = "No result of that row is there. A row without one may be under way, refused (batchbus deadletters list), or never have been sent."
+
+// serve does work within the timeout, with all services beside it where there is no deployment; whatNow is for a wait that ends before.
+func (f *followFlags) serve(ctx context.Context, env app.Env, whatNow string, work onBus) (int, error) {
 	local, faults := f.local(env, f.Data, f.storeFlags)
 	faults = append(faults, f.waitFlags.check(), f.busFlags.check())
 	if f.Data != "" {
@@ -87,7 +90,7 @@ func (f *followFlags) serve(ctx context.Context, env app.Env, work onBus) (int, 
 	ctx, cancel := f.bound(ctx)
 	defer cancel()
 	code, err := f.served(ctx, env, local, work)
-	return ended(ctx, env, code, err, jobGoesOn)
+	return ended(ctx, env, code, err, whatNow)
 }
 
 func (w *waitCommand) wait(ctx context.Context, env app.Env, bus *app.Bus, job *events.JobStatus) (int, error) {
