@@ -11,7 +11,7 @@ import (
 
 // jobsCommand gathers what is about a job before there are rows of it.
 type jobsCommand struct {
-	Open jobsOpenCommand `cmd:"" help:"Open a job with options of its own, before rows are published to it. Example: batchbus jobs open nightly --window 1h --set body.temperature=0"`
+	Open jobsOpenCommand `cmd:"" help:"Open a job with options of its own, before rows are published to it."`
 }
 
 type jobsOpenCommand struct {

@@ -20,12 +20,15 @@ type MissingRightsError struct {
 }
 
 // Error names every missing permission, one a line.
-func (e *MissingRightsError) Error() string {
-	lines := make([]string, len(e.Rights))
+func (e *MissingRightsError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap are the missing permissions, each as a fault of its own.
+func (e *MissingRightsError) Unwrap() []error {
+	faults := make([]error, len(e.Rights))
 	for i, r := range e.Rights {
-		lines[i] = "missing permission of " + e.Service + ": " + r.String()
+		faults[i] = fmt.Errorf("missing permission of %s: %s", e.Service, r)
 	}
-	return strings.Join(lines, "\n")
+	return faults
 }
 
 const (

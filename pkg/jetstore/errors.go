@@ -39,12 +39,11 @@ type Difference struct {
 	Have  string
 }
 
-// Error lists every difference on a line of its own.
+// Error lists every difference, on one line.
 func (e *DriftError) Error() string {
-	var b strings.Builder
-	b.WriteString("topology differs from the server:")
-	for _, d := range e.Differences {
-		b.WriteString("\n  " + d.Name + ": " + d.Field + " is " + d.Have + ", want " + d.Want)
+	all := make([]string, len(e.Differences))
+	for i, d := range e.Differences {
+		all[i] = d.Name + ": " + d.Field + " is " + d.Have + ", want " + d.Want
 	}
-	return b.String()
+	return "topology differs from the server: " + strings.Join(all, "; ")
 }
