@@ -149,14 +149,14 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	s, named := fromEnvironment()
 	if !named {
-		t.Skip("asks the server that CONFORMANCE_BASE_URL names; see the package's comment")
+		t.Skip("SKIPPED: it asks the server that CONFORMANCE_BASE_URL names; see the package's comment")
 	}
 	if s.key == "" || s.model == "" {
 		t.Fatal("DOUBLEWORD_API_KEY and CONFORMANCE_MODEL are needed too")
 	}
 	t.Log(s.spending())
 	if os.Getenv("CONFORMANCE_SPEND") != "yes" {
-		t.Skip("nothing was sent: set CONFORMANCE_SPEND=yes to spend that")
+		t.Skip("SKIPPED: nothing was sent; set CONFORMANCE_SPEND=yes to spend that")
 	}
 	found, err := ask(t.Context(), newAsking(t, s))
 	t.Logf("%s", found.markdown())
